@@ -2,20 +2,31 @@
 /*
  * The injection queue.
  *
- * The queue is a ring of slots, one word each. Positions count up for ever; position p lies in slot
+ * The queue has three parts, one behind the other. A push goes to the near ring. A job that finds
+ * no room there goes to the far ring, and a job that finds no room there either goes to the spill,
+ * a Treiber stack. While a part holds jobs, every push goes to that part or one behind it. A
+ * consumer takes jobs from the near ring alone. As soon as half of the near ring is free the
+ * consumer moves one batch from the far ring into the near ring; when the far ring is empty, it
+ * moves the spill into the far ring.
+ *
+ * A ring consists of slots, one word each. Positions count up for ever; position p lies in slot
  * p % SLOTS. The word of a slot is a small Treiber stack: one CAS links a job and publishes it, so
  * a producer that stops before or after that CAS delays no other thread. A consumer claims whole
- * slots, in order, and reverses the stacks privately. A job that finds no free slot goes to
- * `spill`, another Treiber stack. While the spill holds a job, every push goes to the spill. A
- * consumer moves the spill into the ring as soon as half of the ring is free.
+ * slots, in order, and reverses the stacks privately. The rings differ in the size of a batch only:
+ * BATCH jobs near, BATCH * PORTION jobs far. Hence a consumer moves a bounded number of jobs at a
+ * time, however many wait.
  *
  * The word of the slot of position p:
  *   CLOSED(p - SLOTS)  the batch of the round before was taken; the slot may be opened
  *   EMPTY(p)           open, no job; set by any producer (advance), or by close_if_empty
- *   batch              address of the newest job | number of jobs - 1 (7: or more); bit 63 clear
+ *   batch              address of the newest job | weight - 1; bit 63 clear
  *   CLOSED(p)          the batch was taken; set by the claimant alone
  *   SHUT               final; follows EMPTY(p) only; set by close_if_empty
  * The transitions have this order; a push replaces a batch by a larger batch.
+ * The weight, 1 to BATCH, says how full the slot is. Near it is the number of jobs. Far it grows by
+ * 1 with each push that takes `beyond` over a multiple of PORTION.
+ * The word `beyond`: the jobs in the far ring and the spill, those on their way into these, and
+ * those that a consumer moves at the moment.
  * The word `spill`: NULL, the newest job of a stack, or SPILL_SHUT (final; follows NULL only).
  *
  * Invariants:
@@ -26,8 +37,18 @@
  *    p. The thread that moves head has claimed p, and it alone takes the batch. So head <= tail +
  *    1.
  * injection.shut: If position p is SHUT, then head == p, and the ring holds no job and never will.
- * injection.closed: If the spill is SPILL_SHUT, then the ring is shut, and the spill holds no job
- *    and never will: the queue is closed.
+ * injection.closed: If the spill is SPILL_SHUT, then both rings are shut, and the spill holds no
+ *    job and never will: the queue is closed.
+ * injection.beyond: A push adds its jobs to `beyond` before they can be seen there. The consumer
+ *    that has claimed them subtracts them afterwards. So `beyond` counts at least the jobs that can
+ *    be claimed there, and a consumer that finds it 0 overlooks no push but one that is under way.
+ * injection.moves: A job is pushed once, and moved at most twice: from the spill into the far ring,
+ *    from there into the near ring. Until the far ring is full (SLOTS batches) it is moved once.
+ *    Exception: the ring has no room for what many consumers move at once, or it was shut a moment
+ *    ago. The consumer then gets more jobs than it wanted.
+ * injection.batch: A far batch has at most BATCH * PORTION jobs, and PORTION more for each batch
+ *    that is moved, and each thread that pushes, while the batch is the newest: between two
+ *    subtractions from `beyond` each PORTION of jobs passes a multiple.
  *
  * ABA: head and tail only grow. EMPTY and CLOSED carry the whole position. A claim is a CAS on
  * head, so a consumer with an old view cannot take the batch of a later round. (A CAS on the slot
@@ -38,8 +59,9 @@
  * spill is only ever taken whole.
  *
  * Linearisation: push: the CAS on slot or spill. A push that joins a claimed batch had begun before
- * the claim, and counts as just before the claim. Fetch: the CAS on head. The order is FIFO, except
- * between pushes to the ring and pushes to the spill while the spill begins to fill or is emptied.
+ * the claim, and counts as just before the claim. Fetch: the CAS on head. The order is FIFO, with
+ * two exceptions: between a push to one part and a push to the next part while the latter begins to
+ * fill or is emptied; and between batches that several consumers move at once.
  */
 #include "queue/injection.h"
 
@@ -49,11 +71,14 @@
 
 #define SLOTS ((uint64_t)BATON_INJECTION_SLOTS)
 #define BATCH ((size_t)BATON_INJECTION_BATCH)
+#define PORTION ((size_t)BATON_INJECTION_PORTION)
+/* What a consumer moves into one slot of the near ring: so a batch needs few of its slots. */
+#define PIECE ((size_t)BATON_INJECTION_PIECE)
 
 #define WORD_SPECIAL (UINT64_C(1) << 63)
 #define WORD_SHUT (WORD_SPECIAL | 2)
 #define SPILL_SHUT UINT64_C(1)
-#define COUNT_MASK UINT64_C(7)
+#define WEIGHT_MASK UINT64_C(7)
 
 static uint64_t word_empty(uint64_t position)
 {
@@ -65,12 +90,14 @@ static uint64_t word_closed(uint64_t position)
 	return WORD_SPECIAL | position << 2 | 1;
 }
 
-static uint64_t word_batch(const struct baton_job *newest, size_t count)
+static uint64_t word_batch(const struct baton_job *newest, size_t weight)
 {
 	uint64_t address = (uint64_t)(uintptr_t)newest;
 
-	BATON_ASSERT((address & (WORD_SPECIAL | COUNT_MASK)) == 0);
-	return address | ((count < BATCH ? count : BATCH) - 1);
+	BATON_ASSERT((address & (WORD_SPECIAL | WEIGHT_MASK)) == 0);
+	if (weight == 0)
+		weight = 1;
+	return address | ((weight < BATCH ? weight : BATCH) - 1);
 }
 
 static bool is_batch(uint64_t word)
@@ -80,17 +107,17 @@ static bool is_batch(uint64_t word)
 
 static struct baton_job *batch_newest(uint64_t word)
 {
-	return (struct baton_job *)(uintptr_t)(word & ~COUNT_MASK);
+	return (struct baton_job *)(uintptr_t)(word & ~WEIGHT_MASK);
 }
 
-static size_t batch_count(uint64_t word)
+static size_t batch_weight(uint64_t word)
 {
-	return (size_t)(word & COUNT_MASK) + 1;
+	return (size_t)(word & WEIGHT_MASK) + 1;
 }
 
-static uint64_t *slot_of(struct baton__injection *queue, uint64_t position)
+static uint64_t *slot_of(struct baton__injection_ring *ring, uint64_t position)
 {
-	return &queue->slots[position % SLOTS];
+	return &ring->slots[position % SLOTS];
 }
 
 /* Lock-free: a CAS fails only because the CAS of another thread has succeeded. */
@@ -104,8 +131,8 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
 			return -ESHUTDOWN;
 		oldest->_next = (struct baton_job *)(uintptr_t)top;
 		/* [injection.spill] release: publishes the jobs; pairs with [injection.spill] in
-		 * refill.
-		 * [injection.sleepers] seq_cst, as in put. */
+		 * unspill.
+		 * [injection.sleepers] seq_cst, as in ring_put. */
 	} while (!cas_seq_cst(&queue->spill, &top, (uint64_t)(uintptr_t)newest));
 	return 0;
 }
@@ -114,9 +141,9 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
  * Opens the position after `tail` for pushes; position `tail` is full, claimed or closed. Several
  * threads may try, one succeeds. False: the ring has no room. True: the caller looks again.
  */
-static bool advance(struct baton__injection *queue, uint64_t tail)
+static bool advance(struct baton__injection_ring *ring, uint64_t tail)
 {
-	uint64_t *slot = slot_of(queue, tail + 1);
+	uint64_t *slot = slot_of(ring, tail + 1);
 	/* [injection.reuse] acquire: the batch of the round before was read; pairs with
 	 * [injection.reuse] in claim.
 	 * [injection.open] acquire: a thread that sees our tail sees the open slot, too; pairs
@@ -134,42 +161,37 @@ static bool advance(struct baton__injection *queue, uint64_t tail)
 	if (word == word_empty(tail + 1)) {
 		/* [injection.sleepers] seq_cst: a thread that sees a push sees the tail at the
 		 * push's position, too. The CAS fails if another thread was first. */
-		(void)cas_seq_cst(&queue->tail, &tail, tail + 1);
+		(void)cas_seq_cst(&ring->tail, &tail, tail + 1);
 		return true;
 	}
-	return load_seq_cst(&queue->tail) != tail;
+	return load_seq_cst(&ring->tail) != tail;
 }
 
-/* Pushes a chain of `count` jobs, linked from the newest to the oldest. */
-static int put(struct baton__injection *queue, struct baton_job *newest, struct baton_job *oldest,
-               size_t count)
+/* Pushes a chain of jobs, linked from the newest to the oldest. False: the ring has no room, or is
+ * shut. */
+static bool ring_put(struct baton__injection_ring *ring, struct baton_job *newest,
+                     struct baton_job *oldest, size_t weight)
 {
 	/* Lock-free: a round is repeated only when another thread has moved a slot or the tail. */
 	for (;;) {
-		/* Relaxed: only chooses the way; spill_put looks again with its CAS. */
-		if (load_relaxed(&queue->spill))
-			return spill_put(queue, newest, oldest);
-
-		uint64_t tail = load_seq_cst(&queue->tail); /* [injection.sleepers] */
-		uint64_t *slot = slot_of(queue, tail);
+		uint64_t tail = load_seq_cst(&ring->tail); /* [injection.sleepers] */
+		uint64_t *slot = slot_of(ring, tail);
 		/* validated by the CAS; [injection.reuse] as in advance */
 		uint64_t word = load_acquire(slot);
-		size_t sum = count;
+		size_t sum = weight;
 
 		if (word == word_empty(tail)) {
 			oldest->_next = NULL;
-		} else if (is_batch(word) && batch_count(word) < BATCH &&
-		           load_acquire(&queue->head) <= tail) {
+		} else if (is_batch(word) && batch_weight(word) < BATCH &&
+		           load_acquire(&ring->head) <= tail) {
 			/* Join only a batch that was not claimed a moment ago: the consumer of a
 			 * claimed batch may have been stopped, and would delay the job. */
 			oldest->_next = batch_newest(word);
-			sum += batch_count(word);
-		} else if (word == WORD_SHUT) {
-			return spill_put(queue, newest, oldest);
-		} else if (advance(queue, tail)) {
+			sum += batch_weight(word);
+		} else if (word != WORD_SHUT && advance(ring, tail)) {
 			continue;
 		} else {
-			return spill_put(queue, newest, oldest);
+			return false;
 		}
 		/*
 		 * [injection.batch] release: publishes the jobs; pairs with [injection.batch] in
@@ -179,45 +201,77 @@ static int put(struct baton__injection *queue, struct baton_job *newest, struct 
 		 * neither would see the other.
 		 */
 		if (cas_seq_cst(slot, &word, word_batch(newest, sum)))
-			return 0;
+			return true;
 	}
 }
 
-/* Pushes the first `count` jobs of the list as one batch; on an error the list is as before. */
-static int put_part(struct baton__injection *queue, struct baton__joblist *list, size_t count)
+/* As put, to the far ring or the spill. */
+static BATON_NOINLINE int put_beyond(struct baton__injection *queue, struct baton_job *newest,
+                                     struct baton_job *oldest, size_t count)
 {
-	struct baton__joblist part = baton__joblist_split(list, count);
-	struct baton_job *oldest = part.first;
-	struct baton_job *newest = part.last;
+	/* injection.beyond. Relaxed: the CAS that publishes the jobs comes after this, and the
+	 * consumer's subtraction comes after its look at the jobs. */
+	size_t before = add_relaxed(&queue->beyond, count);
+	size_t weight = (before + count) / PORTION - before / PORTION;
+	int error;
 
-	(void)baton__joblist_reversed(oldest); /* as a chain from the newest to the oldest */
-	int error = put(queue, newest, oldest, count);
-
-	if (error) {
-		oldest->_next = NULL;
-		part = baton__joblist_reversed(newest);
-		baton__joblist_join(&part, list);
-		*list = part;
-	}
+	/* Relaxed: only chooses the way; spill_put looks again with its CAS. */
+	if (!load_relaxed(&queue->spill) && ring_put(&queue->far, newest, oldest, weight))
+		return 0;
+	error = spill_put(queue, newest, oldest);
+	if (error)
+		(void)sub_relaxed(&queue->beyond, count); /* closed: nobody reads it any more */
 	return error;
 }
 
+/* Pushes a chain of `count` jobs, linked from the newest to the oldest. */
+static int put(struct baton__injection *queue, struct baton_job *newest, struct baton_job *oldest,
+               size_t count)
+{
+	/* Relaxed: only chooses the way. */
+	if (BATON_LIKELY(!load_relaxed(&queue->beyond)) &&
+	    BATON_LIKELY(ring_put(&queue->near, newest, oldest, count)))
+		return 0;
+	return put_beyond(queue, newest, oldest, count);
+}
+
+/* Turns the first `count` jobs of the list into a chain from the newest to the oldest. */
+static struct baton__joblist cut_chain(struct baton__joblist *list, size_t count)
+{
+	struct baton__joblist part =
+		baton__joblist_split(list, count < list->count ? count : list->count);
+
+	(void)baton__joblist_reversed(part.first);
+	return part;
+}
+
+/* Undoes cut_chain, for a chain that was not taken. */
+static void uncut_chain(struct baton__joblist *list, struct baton__joblist *chain)
+{
+	struct baton__joblist part;
+
+	chain->first->_next = NULL; /* a failed push has linked it */
+	part = baton__joblist_reversed(chain->last);
+	baton__joblist_join(&part, list);
+	*list = part;
+}
+
 /* Claims the oldest batch and appends it to the list. False: the ring is empty. */
-static bool claim(struct baton__injection *queue, struct baton__joblist *list)
+static bool claim(struct baton__injection_ring *ring, struct baton__joblist *list)
 {
 	/* Lock-free: a round is repeated only when another consumer has moved the head. */
 	for (;;) {
-		uint64_t head = load_seq_cst(&queue->head); /* [injection.sleepers] */
+		uint64_t head = load_seq_cst(&ring->head); /* [injection.sleepers] */
 
-		if (head > load_seq_cst(&queue->tail)) /* [injection.sleepers] */
+		if (head > load_seq_cst(&ring->tail)) /* [injection.sleepers] */
 			return false;
 
-		uint64_t *slot = slot_of(queue, head);
+		uint64_t *slot = slot_of(ring, head);
 		uint64_t word = load_seq_cst(slot); /* [injection.sleepers] */
 
 		if (word == word_empty(head) || word == WORD_SHUT)
 			return false;
-		if (!is_batch(word) || !cas_acq_rel(&queue->head, &head, head + 1))
+		if (!is_batch(word) || !cas_acq_rel(&ring->head, &head, head + 1))
 			continue;
 		/* [injection.batch] acquire: the jobs. [injection.reuse] release: the slot may be
 		 * used again. */
@@ -230,52 +284,90 @@ static bool claim(struct baton__injection *queue, struct baton__joblist *list)
 	}
 }
 
-static bool half_is_free(const struct baton__injection *queue)
+static bool half_is_free(const struct baton__injection_ring *ring)
 {
-	uint64_t head = load_relaxed(&queue->head); /* a hint */
-	uint64_t tail = load_relaxed(&queue->tail);
+	uint64_t head = load_relaxed(&ring->head); /* a hint */
+	uint64_t tail = load_relaxed(&ring->tail);
 
 	return tail + 1 <= head + SLOTS / 2;
 }
 
-/* Takes the spill: the caller gets a share, and the rest goes into the ring in pieces. */
-static void refill(struct baton__injection *queue, size_t share_max, struct baton__joblist *list)
+/*
+ * Moves the list into the ring, at least `size` jobs into one slot, and so many that a quarter of
+ * the ring takes them all: half of it was free. What finds no room all the same stays in the list.
+ */
+static void refill(struct baton__injection_ring *ring, size_t size, struct baton__joblist *list)
+{
+	size_t enough = list->count / ((size_t)(SLOTS + 3) / 4) + 1;
+
+	if (size < enough)
+		size = enough;
+	while (list->count) {
+		struct baton__joblist chain = cut_chain(list, size);
+
+		if (!ring_put(ring, chain.last, chain.first, BATCH)) {
+			uncut_chain(list, &chain);
+			return;
+		}
+	}
+}
+
+/* Moves the spill into the far ring; what finds no room there is appended to the list. False: there
+ * is none. */
+static bool unspill(struct baton__injection *queue, struct baton__joblist *list)
 {
 	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [injection.sleepers] */
+	struct baton__joblist all;
 
 	do {
 		if (!top || top == SPILL_SHUT)
-			return;
+			return false;
 		/* [injection.spill] acquire: the jobs. */
 	} while (!cas_acquire(&queue->spill, &top, 0));
-
-	struct baton__joblist all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
-	struct baton__joblist share =
-		baton__joblist_split(&all, all.count < share_max ? all.count : share_max);
-	/* Half of the ring was free. Choose the size of the pieces so that all jobs fit into a
-	 * quarter of the ring. */
-	size_t piece = all.count / ((size_t)(SLOTS + 3) / 4) + 1;
-
-	if (piece < BATCH)
-		piece = BATCH;
-	baton__joblist_join(list, &share);
-	while (all.count)
-		if (put_part(queue, &all, all.count < piece ? all.count : piece))
-			break;
-	/* If the ring was closed meanwhile, the caller gets the jobs that could not be put back. */
+	all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
+	refill(&queue->far, BATCH * PORTION, &all);
+	(void)sub_relaxed(&queue->beyond, all.count); /* injection.beyond */
 	baton__joblist_join(list, &all);
+	return true;
+}
+
+/* Moves the oldest batch from beyond into the near ring, up to `share_max` of its jobs into the
+ * list. The list also gets what finds no room. False: there was none. */
+static BATON_NOINLINE bool approach(struct baton__injection *queue, size_t share_max,
+                                    struct baton__joblist *list)
+{
+	struct baton__joblist all = BATON__JOBLIST_INIT;
+	struct baton__joblist share;
+	size_t count;
+
+	if (!claim(&queue->far, &all))
+		return unspill(queue, list);
+	count = all.count;
+	share = baton__joblist_split(&all, count < share_max ? count : share_max);
+	baton__joblist_join(list, &share);
+	refill(&queue->near, PIECE, &all);
+	baton__joblist_join(list, &all);
+	(void)sub_relaxed(&queue->beyond, count); /* injection.beyond */
+	return true;
+}
+
+static void ring_init(struct baton__injection_ring *ring)
+{
+	/* No other thread knows the queue yet. Positions begin at SLOTS, so that each has a
+	 * predecessor one round before. */
+	store_relaxed(&ring->head, SLOTS);
+	store_relaxed(&ring->tail, SLOTS);
+	store_relaxed(&ring->slots[0], word_empty(SLOTS));
+	for (uint64_t i = 1; i < SLOTS; i++)
+		store_relaxed(&ring->slots[i], word_closed(i));
 }
 
 void baton__injection_init(struct baton__injection *queue)
 {
-	/* No other thread knows the queue yet. Positions begin at SLOTS, so that each has a
-	 * predecessor one round before. */
-	store_relaxed(&queue->head, SLOTS);
-	store_relaxed(&queue->tail, SLOTS);
+	ring_init(&queue->near);
+	ring_init(&queue->far);
+	store_relaxed(&queue->beyond, 0);
 	store_relaxed(&queue->spill, 0);
-	store_relaxed(&queue->slots[0], word_empty(SLOTS));
-	for (uint64_t i = 1; i < SLOTS; i++)
-		store_relaxed(&queue->slots[i], word_closed(i));
 }
 
 int baton__injection_push(struct baton__injection *queue, struct baton_job *job)
@@ -285,11 +377,16 @@ int baton__injection_push(struct baton__injection *queue, struct baton_job *job)
 
 int baton__injection_push_list(struct baton__injection *queue, struct baton__joblist *list)
 {
-	int error = 0;
+	while (list->count) {
+		struct baton__joblist chain = cut_chain(list, BATCH);
+		int error = put(queue, chain.last, chain.first, chain.count);
 
-	while (list->count && !error)
-		error = put_part(queue, list, list->count < BATCH ? list->count : BATCH);
-	return error;
+		if (error) {
+			uncut_chain(list, &chain);
+			return error;
+		}
+	}
+	return 0;
 }
 
 void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
@@ -297,92 +394,106 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 {
 	size_t wanted = share_max < SIZE_MAX - list->count ? list->count + share_max : SIZE_MAX;
 
-	/* Bounded by the share. A round that adds nothing has lost the spill to another
-	 * consumer. */
+	/* Bounded by the share: each round adds jobs to the list, or has moved a batch nearer. */
 	while (list->count < wanted) {
-		bool claimed = claim(queue, list);
+		bool claimed = claim(&queue->near, list);
+		bool moved = false;
 
-		/* The CAS in refill decides. [injection.sleepers] seq_cst: as in is_empty. */
-		if (BATON_UNLIKELY(load_seq_cst(&queue->spill) & ~SPILL_SHUT) &&
-		    (!claimed || half_is_free(queue)))
-			/* If the ring still had jobs, take none from the spill: the jobs in the
-			 * ring are older. */
-			refill(queue, claimed ? 0 : wanted - list->count, list);
-		else if (!claimed)
+		/* Relaxed: a hint. A thread that would sleep looks at is_empty, which looks at the
+		 * parts themselves. If the near ring still had jobs, take none from beyond: the
+		 * jobs in the near ring are older. */
+		if (BATON_UNLIKELY(load_relaxed(&queue->beyond)) &&
+		    (!claimed || half_is_free(&queue->near)))
+			moved = approach(queue, claimed ? 0 : wanted - list->count, list);
+		if (!claimed && !moved)
 			return;
 	}
 }
 
-bool baton__injection_close_if_empty(struct baton__injection *queue)
+/* Shuts the ring, if it is empty. True: it is shut. */
+static bool ring_shut(struct baton__injection_ring *ring)
 {
 	/* Lock-free: a round is repeated only when another thread has moved head, tail or slot. */
 	for (;;) {
-		uint64_t head = load_seq_cst(&queue->head);
-		uint64_t tail = load_seq_cst(&queue->tail);
+		uint64_t head = load_seq_cst(&ring->head);
+		uint64_t tail = load_seq_cst(&ring->tail);
 
 		if (head > tail) { /* all are claimed: open the next position, then shut it */
-			if (!advance(queue, tail))
+			if (!advance(ring, tail))
 				return false;
 			continue;
 		}
 
-		uint64_t *slot = slot_of(queue, head);
+		uint64_t *slot = slot_of(ring, head);
 		uint64_t word = load_seq_cst(slot);
 
 		if (word == WORD_SHUT)
-			break;
+			return true;
 		if (word != word_empty(head)) {
-			if (load_seq_cst(&queue->head) == head)
+			if (load_seq_cst(&ring->head) == head)
 				return false;
 			continue;
 		}
 		/* injection.shut: EMPTY(head), so head == tail (injection.opened) */
 		if (cas_seq_cst(slot, &word, WORD_SHUT))
-			break;
+			return true;
 	}
-
-	uint64_t top = 0;
-
-	/* Linearisation point of closing. */
-	return cas_seq_cst(&queue->spill, &top, SPILL_SHUT) || top == SPILL_SHUT;
 }
 
-bool baton__injection_is_empty(const struct baton__injection *queue)
+static bool ring_is_empty(const struct baton__injection_ring *ring)
 {
-	uint64_t spill = load_seq_cst(&queue->spill); /* [injection.sleepers] */
-
-	if (spill && spill != SPILL_SHUT)
-		return false;
 	/*
 	 * [injection.sleepers] seq_cst, all three loads. A push that comes before them in the
 	 * single total order put its batch into the position that was the tail then. Either head
 	 * has passed that position, and its claimant is awake, or the slot at head is not empty.
 	 */
-	uint64_t head = load_seq_cst(&queue->head);
+	uint64_t head = load_seq_cst(&ring->head);
 
-	if (head > load_seq_cst(&queue->tail))
+	if (head > load_seq_cst(&ring->tail))
 		return true;
 
-	uint64_t word = load_seq_cst(&queue->slots[head % SLOTS]);
+	uint64_t word = load_seq_cst(&ring->slots[head % SLOTS]);
 
 	/* Any other word means that head is moving now. Say that there is work: the caller
 	 * looks. */
 	return word == word_empty(head) || word == WORD_SHUT;
 }
 
+static bool beyond_is_empty(const struct baton__injection *queue)
+{
+	uint64_t spill = load_seq_cst(&queue->spill); /* [injection.sleepers] */
+
+	return (!spill || spill == SPILL_SHUT) && ring_is_empty(&queue->far);
+}
+
+bool baton__injection_close_if_empty(struct baton__injection *queue)
+{
+	uint64_t top = 0;
+
+	/* First a hint: the near ring, once shut, cannot take what is moved nearer. */
+	if (!beyond_is_empty(queue) || !ring_shut(&queue->near) || !ring_shut(&queue->far))
+		return false;
+	/* Linearisation point of closing. */
+	return cas_seq_cst(&queue->spill, &top, SPILL_SHUT) || top == SPILL_SHUT;
+}
+
+bool baton__injection_is_empty(const struct baton__injection *queue)
+{
+	/* What is moved meanwhile is in the hands of a consumer, which looks here afterwards. */
+	return beyond_is_empty(queue) && ring_is_empty(&queue->near);
+}
+
 size_t baton__injection_length(const struct baton__injection *queue)
 {
-	uint64_t head = load_relaxed(&queue->head); /* a hint */
-	uint64_t tail = load_relaxed(&queue->tail);
-	uint64_t word = load_relaxed(&queue->slots[tail % SLOTS]);
-	size_t length = 0;
+	uint64_t head = load_relaxed(&queue->near.head); /* a hint */
+	uint64_t tail = load_relaxed(&queue->near.tail);
+	uint64_t word = load_relaxed(&queue->near.slots[tail % SLOTS]);
+	size_t length = load_relaxed(&queue->beyond);
 
 	if (head <= tail) {
-		length = (size_t)(tail - head) * BATCH;
+		length += (size_t)(tail - head) * BATCH;
 		if (is_batch(word))
-			length += batch_count(word);
+			length += batch_weight(word);
 	}
-	if (load_relaxed(&queue->spill) & ~SPILL_SHUT)
-		length += SLOTS * BATCH;
 	return length;
 }

@@ -19,15 +19,22 @@
 #include "queue/joblist.h"
 #include "base/platform.h"
 
-/* Slots of the ring, a power of two, at least 2. Tests use a small ring, which wraps soon. */
+/* Slots of each ring, a power of two, at least 2. Tests use small rings, which wrap soon. */
 #ifndef BATON_INJECTION_SLOTS
 #define BATON_INJECTION_SLOTS 8192
 #endif
 
-/* Pushes put at most so many jobs into one slot; at most 8. A consumer claims one slot at a
- * time. */
+/* Pushes put at most so many jobs into one slot of the near ring; at most 8. A consumer claims one
+ * slot at a time. */
 #ifndef BATON_INJECTION_BATCH
 #define BATON_INJECTION_BATCH 8
+#endif
+
+/* A slot of the far ring takes about BATCH * PORTION jobs: so the rings take 16 million. A consumer
+ * that moves them into the near ring puts PIECE jobs into one slot. */
+#ifndef BATON_INJECTION_PORTION
+#define BATON_INJECTION_PORTION 256
+#define BATON_INJECTION_PIECE 32
 #endif
 
 _Static_assert(BATON_INJECTION_SLOTS >= 2 &&
@@ -36,11 +43,17 @@ _Static_assert(BATON_INJECTION_SLOTS >= 2 &&
 _Static_assert(BATON_INJECTION_BATCH >= 1 && BATON_INJECTION_BATCH <= 8,
                "a slot counts its jobs in three bits");
 
-struct baton__injection {
+struct baton__injection_ring {
 	uint64_t tail BATON_CACHE_ALIGNED; /* the position that pushes go to */
-	uint64_t spill;                    /* jobs that found no room, newest first; or shut */
 	uint64_t head BATON_CACHE_ALIGNED; /* the oldest position not claimed */
 	uint64_t slots[BATON_INJECTION_SLOTS] BATON_CACHE_ALIGNED;
+};
+
+struct baton__injection {
+	struct baton__injection_ring near;   /* consumers take jobs from here */
+	struct baton__injection_ring far;    /* jobs that found no room there */
+	uint64_t beyond BATON_CACHE_ALIGNED; /* how many jobs are not in the near ring */
+	uint64_t spill;                      /* no room in the rings, newest first; or shut */
 };
 
 void baton__injection_init(struct baton__injection *queue);
@@ -59,8 +72,10 @@ int baton__injection_push_list(struct baton__injection *queue, struct baton__job
  * Appends about `share_max` of the oldest jobs to `list`, in whole batches; none if the queue is
  * empty.
  * Progress: lock-free. A thread that is stopped in here delays only the jobs that it has claimed:
- * one batch (and pushes onto it that had begun before the claim), or the whole spill, if more than
- * BATON_INJECTION_SLOTS full batches were waiting.
+ * one batch of either ring (and pushes onto it that had begun before the claim), or the whole
+ * spill, if the rings had no room.
+ * Cost: a job is moved at most once more after its push, as long as the rings have room for all
+ * (injection.moves, injection.c).
  */
 void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
                             struct baton__joblist *list);

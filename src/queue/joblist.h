@@ -67,9 +67,18 @@ static inline struct baton_job *baton__joblist_pop(struct baton__joblist *list)
 static inline struct baton__joblist baton__joblist_split(struct baton__joblist *list, size_t count)
 {
 	struct baton__joblist part = BATON__JOBLIST_INIT;
+	struct baton_job *last = list->first;
 
-	for (size_t i = 0; i < count; i++)
-		baton__joblist_append(&part, baton__joblist_pop(list));
+	if (count == 0)
+		return part;
+	for (size_t i = 1; i < count; i++)
+		last = last->_next;
+	part = (struct baton__joblist){list->first, last, count};
+	list->first = last->_next;
+	last->_next = NULL;
+	list->count -= count;
+	if (!list->count)
+		list->last = NULL;
 	return part;
 }
 

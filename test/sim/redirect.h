@@ -86,6 +86,8 @@ static inline void sim_scribble(void *memory, size_t size)
 #define BATON_RUNQUEUE_SLOTS 4
 #define BATON_INJECTION_SLOTS 2
 #define BATON_INJECTION_BATCH 2
+#define BATON_INJECTION_PORTION 1
+#define BATON_INJECTION_PIECE 2
 #define BATON_WAIT_PAUSES 1
 #define BATON_TIMERS_PAUSES 1
 #define BATON_TIMERS_YIELDS 1

@@ -57,13 +57,17 @@ SIM_UNSEEN static bool is_woken(void)
 	return pool->idle.word >> 27 & 1;
 }
 
+SIM_UNSEEN static bool ring_has_jobs(const struct baton__injection_ring *ring)
+{
+	return ring->head <= ring->tail && !(ring->slots[ring->head % BATON_INJECTION_SLOTS] >> 63);
+}
+
 SIM_UNSEEN static bool injection_has_jobs(void)
 {
 	const struct baton__injection *queue = &pool->injection;
 
-	return (queue->spill & ~UINT64_C(1)) ||
-	       (queue->head <= queue->tail &&
-	        !(queue->slots[queue->head % BATON_INJECTION_SLOTS] >> 63));
+	return (queue->spill & ~UINT64_C(1)) || ring_has_jobs(&queue->far) ||
+	       ring_has_jobs(&queue->near);
 }
 
 /* In the queues of the other workers. */
@@ -72,8 +76,8 @@ SIM_UNSEEN static bool others_have_jobs(void)
 	for (size_t i = 0; i < pool->worker_count; i++) {
 		const struct baton__worker *worker = &pool->workers[i];
 
-		if (i + 1 != sim_frozen() &&
-		    (worker->lifo || worker->order.queue.head < worker->order.queue.tail))
+		if (i + 1 != sim_frozen() && (worker->lifo || worker->fetched ||
+		                              worker->order.queue.head < worker->order.queue.tail))
 			return true;
 	}
 	return false;

@@ -1,46 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection queue alone: producers beside consumers, round and round (2 slots of 2 here).
+ * The injection queue alone: producers beside consumers, round and round. Here each of its rings
+ * has 2 slots of 2 jobs; what finds no room in the 4 slots goes to the spill.
  */
 #include "jobs.h"
 
 #include "base/atomic.h"
 #include "queue/injection.h"
 
-#define ITEMS 8
+#define ITEMS 12
+#define RING 4 /* jobs that fill a ring */
 
 static struct baton__injection queue;
 static struct sim_item items[ITEMS];
 static uint32_t asleep;
 static bool found_empty;
 static bool found_asleep;
-static bool spilt;
+static bool spilt; /* jobs have gone beyond the near ring */
 static bool closed[2];
 static uint32_t began[ITEMS]; /* step at which its push began */
 static uint32_t claimed;      /* step at which thread 1 has claimed the last batch */
 
-SIM_UNSEEN static void spill_changes(const void *word, unsigned thread, uint64_t before,
-                                     uint64_t after)
+SIM_UNSEEN static void beyond_changes(const void *word, unsigned thread, uint64_t before,
+                                      uint64_t after)
 {
 	spilt = true;
-	/* Who takes the spill, to put it into the ring, has claimed that, too. */
-	if (thread == 1 && after == 0)
+}
+
+/* Thread 1 has claimed a batch of a ring, or takes the spill to put it into the far ring. */
+SIM_UNSEEN static void claims(const void *word, unsigned thread, uint64_t before, uint64_t after)
+{
+	if (thread == 1 && (word != &queue.spill || after == 0))
 		claimed = sim_step();
 }
 
 static void set_up(void)
 {
 	baton__injection_init(&queue);
-	sim_watch(&queue.spill, spill_changes);
+	sim_watch(&queue.beyond, beyond_changes);
 	for (unsigned i = 0; i < ITEMS; i++)
 		sim_item_init(&items[i], NULL);
-}
-
-SIM_UNSEEN static void head_changes(const void *word, unsigned thread, uint64_t before,
-                                    uint64_t after)
-{
-	if (thread == 1)
-		claimed = sim_step();
 }
 
 SIM_UNSEEN static void begins(unsigned i)
@@ -144,30 +143,53 @@ SIM_SCENARIO(injection_consumers, "two consumers beside a producer: each job onc
 	end(4);
 }
 
-/* Ring full, two jobs in the spill. */
-static void fill(void)
+/* `rings` rings are full, two jobs are beyond. Returns how many jobs that are. */
+static unsigned fill(unsigned rings)
 {
 	set_up();
-	for (unsigned i = 0; i < 6; i++)
+	for (unsigned i = 0; i < rings * RING + 2; i++)
 		sim_require(push(i) == 0);
 	sim_require(spilt);
+	sim_require((rings == 2) == (queue.spill != 0));
+	return rings * RING + 2;
 }
 
-SIM_SCENARIO(injection_spill, "what found no room is put back while others push: each job once")
+static void fill_and_push(unsigned rings)
 {
-	fill();
+	unsigned count = fill(rings);
+
 	sim_start(fetch_one_twice, NULL);
-	sim_require(push(6) == 0);
-	sim_require(push(7) == 0);
-	end(8);
+	sim_require(push(count) == 0);
+	sim_require(push(count + 1) == 0);
+	end(count + 2);
+}
+
+SIM_SCENARIO(injection_far, "a batch is moved nearer while others push: each job once")
+{
+	fill_and_push(1);
+}
+
+SIM_SCENARIO(injection_spill, "the spill is moved while others push: each job once")
+{
+	fill_and_push(2);
 }
 
 SIM_SCENARIO(injection_refill, "two consumers at a full queue: each job once")
 {
-	fill();
+	unsigned count = fill(1);
+
 	sim_start(fetch_two, NULL);
 	(void)fetch(3);
-	end(6);
+	end(count);
+}
+
+SIM_SCENARIO(injection_unspill, "two consumers move the spill and the far ring: each job once")
+{
+	unsigned count = fill(2);
+
+	sim_start(fetch_two, NULL);
+	(void)fetch(count);
+	end(count);
 }
 
 static void push_list(void *argument)
@@ -206,7 +228,7 @@ SIM_SCENARIO(injection_frozen_consumer, "a stopped consumer delays what it has c
              .freeze = 1, .frozen = consumer_is_frozen)
 {
 	set_up();
-	sim_watch(&queue.head, head_changes);
+	sim_watch(&queue.near.head, claims);
 	sim_require(push(0) == 0);
 	sim_start(fetch_two, NULL);
 	for (unsigned i = 1; i < 4; i++) {
@@ -216,6 +238,22 @@ SIM_SCENARIO(injection_frozen_consumer, "a stopped consumer delays what it has c
 	while (fetch(SIZE_MAX))
 		;
 	end(4);
+}
+
+SIM_SCENARIO(injection_frozen_mover, "so does one that moves jobs nearer", .freeze = 1,
+             .frozen = consumer_is_frozen)
+{
+	unsigned count = fill(2);
+
+	sim_watch(&queue.near.head, claims);
+	sim_watch(&queue.far.head, claims);
+	sim_watch(&queue.spill, claims);
+	sim_start(fetch_two, NULL);
+	sim_point();
+	sim_require(push(count) == 0);
+	while (fetch(SIZE_MAX))
+		;
+	end(count + 1);
 }
 
 SIM_UNSEEN static void producer_is_frozen(void)
@@ -291,13 +329,24 @@ SIM_SCENARIO(injection_close_twice, "two who close beside a push and a consumer"
 	end_closed(1);
 }
 
-SIM_SCENARIO(injection_close_full, "a queue that has jobs is not closed", .bound = 1)
+static void close_full(unsigned rings)
 {
-	fill();
+	unsigned count = fill(rings);
+
 	sim_start(close_queue, &closed[0]);
 	sim_start(fetch_two, NULL);
-	(void)push(6);
-	end_closed(7);
+	(void)push(count);
+	end_closed(count + 1);
+}
+
+SIM_SCENARIO(injection_close_full, "a queue that has jobs is not closed", .bound = 1)
+{
+	close_full(1);
+}
+
+SIM_SCENARIO(injection_close_spill, "nor one that has jobs in the spill", .bound = 1)
+{
+	close_full(2);
 }
 
 /* ---- is_empty, as a parking worker uses it ---- */
@@ -348,17 +397,27 @@ static void fetch_and_look(void *argument)
 		*found = load_seq_cst(&asleep);
 }
 
-SIM_SCENARIO(injection_park_spill, "the same for a push to the spill, or who refills sees it")
+static void park_full(unsigned rings)
 {
 	static bool refiller_found_asleep;
+	unsigned count = fill(rings);
 
-	fill();
 	sim_start(park, NULL);
 	sim_start(fetch_and_look, &refiller_found_asleep);
-	(void)push(6);
+	(void)push(count);
 	found_asleep = load_seq_cst(&asleep);
 	sim_join_all();
 	sim_require(found_asleep || refiller_found_asleep || !found_empty ||
-	            sim_items_left(items, 7) == 0);
-	end(7);
+	            sim_items_left(items, count + 1) == 0);
+	end(count + 1);
+}
+
+SIM_SCENARIO(injection_park_far, "the same for a push to the far ring, or who refills sees it")
+{
+	park_full(1);
+}
+
+SIM_SCENARIO(injection_park_spill, "the same for a push to the spill")
+{
+	park_full(2);
 }

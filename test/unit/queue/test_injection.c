@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection queue, with a ring of 4 slots of 2 jobs each, so that everything wraps, fills and
- * spills all the time. The ring in its true size is in test_pool.c.
+ * The injection queue, with two rings of 4 slots of 2 and some 4 jobs each, so that everything
+ * wraps, fills and spills all the time. The rings in their true size are in test_flood.c.
  */
 #define BATON_INJECTION_SLOTS 4
 #define BATON_INJECTION_BATCH 2
+#define BATON_INJECTION_PORTION 2
+#define BATON_INJECTION_PIECE 2
 
 #include "queue/injection.c"
 
