@@ -24,6 +24,22 @@ static uint64_t next_random(struct baton__worker *worker)
 	return worker->random;
 }
 
+/* Takes all that the victim has fetched; the thief has nothing. Returns the oldest job. */
+static struct baton_job *steal_fetched(struct baton__worker *worker, struct baton__worker *victim,
+                                       size_t *stolen)
+{
+	struct baton_job *first = baton__slot_take(&victim->fetched);
+
+	*stolen = 0;
+	/* Bounded by what one fetch gets. */
+	for (const struct baton_job *job = first; job; job = job->_next)
+		++*stolen;
+	/* [worker.slot] release, [idle.work] seq_cst: as in fetch. */
+	if (*stolen > 1)
+		store_seq_cst(&worker->fetched, first->_next);
+	return first;
+}
+
 struct baton_job *baton__worker_steal(struct baton__worker *worker, bool lifo_too)
 {
 	struct baton_pool *pool = worker->pool;
@@ -37,6 +53,8 @@ struct baton_job *baton__worker_steal(struct baton__worker *worker, bool lifo_to
 		if (victim == worker)
 			continue;
 		job = baton__order_steal(&worker->order, &victim->order, &stolen);
+		if (!job)
+			job = steal_fetched(worker, victim, &stolen);
 		if (!job && lifo_too) {
 			job = baton__slot_take(&victim->lifo);
 			stolen = 1;

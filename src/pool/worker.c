@@ -12,6 +12,9 @@
  *    them. Exception: a thread that blocks inside a job leaves the queues with the place, for the
  *    next holder of the place (crew.c).
  * worker.has_nothing: A worker that sleeps in the idle set holds no job, and its queues are empty.
+ * worker.moves: The worker's queue gives jobs back to the injection queue only when it is full
+ *    (push_over). Fetched jobs fill at most half of it. So for each job that goes back, the worker
+ *    has queued a job of its own. Jobs from outside do not go round and round.
  */
 #include "pool/worker.h"
 
@@ -91,23 +94,42 @@ void baton__worker_got_work(struct baton__worker *worker, bool more)
 		baton__worker_announce(pool);
 }
 
-/* Takes about `share` jobs from the injection queue: returns the oldest, queues the others. */
+/*
+ * Takes the oldest job that this worker has fetched. If there is none, fetches about `share` jobs
+ * from the injection queue. The other jobs fill the run queue up to its half; the rest stays at
+ * hand, for this worker and for thieves.
+ */
 static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 {
-	struct baton__joblist list = BATON__JOBLIST_INIT;
-	struct baton_job *first;
-	bool more;
+	struct baton_job *first = baton__slot_take(&worker->fetched);
+	struct baton_job *rest;
+	bool more = false;
 
-	baton__injection_fetch(&worker->pool->injection, share, &list);
-	first = baton__joblist_pop(&list);
-	if (!first)
-		return NULL;
-	baton__count(&worker->counts.injection_batches, 1);
-	/* The fetch may also have moved jobs within the queue, which other workers have missed. */
-	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
-	/* Bounded by the number of fetched jobs. */
-	while (list.count)
-		baton__worker_put_back(worker, baton__joblist_pop(&list));
+	if (BATON_LIKELY(!first)) {
+		struct baton__joblist list = BATON__JOBLIST_INIT;
+
+		baton__injection_fetch(&worker->pool->injection, share, &list);
+		first = list.first;
+		if (!first)
+			return NULL;
+		baton__count(&worker->counts.injection_batches, 1);
+		/* The fetch may also have moved jobs within the queue, which other workers have
+		 * missed. */
+		more = !baton__injection_is_empty(&worker->pool->injection);
+	}
+	rest = first->_next;
+	more = more || rest;
+	/* worker.moves. Bounded by the size of the run queue. */
+	while (rest && baton__order_length(&worker->order) < BATON_RUNQUEUE_SLOTS / 2) {
+		struct baton_job *job = rest;
+
+		rest = job->_next;
+		baton__worker_put_back(worker, job);
+	}
+	/* [worker.slot] release: the jobs; pairs with [worker.slot] in slot.h. [idle.work] seq_cst:
+	 * before the look for sleepers. */
+	if (BATON_UNLIKELY(rest != NULL))
+		store_seq_cst(&worker->fetched, rest);
 	baton__worker_got_work(worker, more);
 	return first;
 }
@@ -203,7 +225,11 @@ static struct baton_job *next_own(struct baton__worker *worker)
 	}
 	if (!job) {
 		worker->lifo_streak = 0;
-		return baton__order_pop(&worker->order);
+		job = baton__order_pop(&worker->order);
+		/* Relaxed: fetch looks again. */
+		if (!job && BATON_UNLIKELY(load_relaxed(&worker->fetched)))
+			job = fetch(worker, 0);
+		return job;
 	}
 	worker->lifo_streak++;
 	baton__count(&worker->counts.lifo_hits, 1);
@@ -385,10 +411,15 @@ void baton__worker_blocks(struct baton__worker *worker)
 void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *list)
 {
 	struct baton_job *job;
+	struct baton_job *next;
 
 	/* Ends: once the pool is stopped the worker puts little there. */
 	while ((job = baton__order_take(&worker->order)))
 		baton__joblist_append(list, job);
+	for (job = baton__slot_take(&worker->fetched); job; job = next) {
+		next = job->_next;
+		baton__joblist_append(list, job);
+	}
 	job = baton__slot_take(&worker->lifo);
 	if (job)
 		baton__joblist_append(list, job);
@@ -397,11 +428,13 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 bool baton__worker_has_work(const struct baton__worker *worker)
 {
 	/* [idle.work] seq_cst: pairs with [idle.work] in baton__worker_schedule. */
-	return load_seq_cst(&worker->lifo) || !baton__order_is_empty(&worker->order);
+	return load_seq_cst(&worker->lifo) || load_seq_cst(&worker->fetched) ||
+	       !baton__order_is_empty(&worker->order);
 }
 
 bool baton__worker_holds_jobs(const struct baton__worker *worker)
 {
 	/* Relaxed: thieves take jobs meanwhile. */
-	return load_relaxed(&worker->lifo) || baton__order_length(&worker->order) > 0;
+	return load_relaxed(&worker->lifo) || load_relaxed(&worker->fetched) ||
+	       baton__order_length(&worker->order) > 0;
 }

@@ -71,6 +71,8 @@ struct baton__worker {
 	 * crew.c). */
 	uint32_t holder BATON_CACHE_ALIGNED;
 	uint64_t vacant_ns; /* since when the place is vacant; see vacancy.c */
+	/* Shared: jobs from outside for which the run queue had no room, oldest first; slot.h. */
+	struct baton_job *fetched;
 	/* Shared: the newest job of this worker; see slot.h. */
 	struct baton_job *lifo BATON_CACHE_ALIGNED;
 	struct baton__order order;
