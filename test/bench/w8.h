@@ -29,6 +29,9 @@ void w8_streamed(unsigned last);
 /* Each of up to 10^last queued tasks holds, suspends, is cancelled, is awaited: w8_concerned.c. */
 void w8_concerned(unsigned last);
 
+/* Up to 10^last jobs wait in a pool: w8_jobs.c. */
+void w8_jobs(unsigned last);
+
 /*
  * A process of its own, so that nothing else has touched its memory: prints the bytes that `kind`
  * (a name in w8_probe.c) takes when there are `size` of it. Returns the process's status.

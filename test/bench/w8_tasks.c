@@ -243,4 +243,5 @@ void bench_w8_tasks(void)
 	waiting(last);
 	w8_streamed(last);
 	w8_concerned(last > 6 ? 6 : last);
+	w8_jobs(last > 7 ? 7 : last);
 }
