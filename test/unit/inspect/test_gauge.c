@@ -47,28 +47,47 @@ Test(gauge, quantiles_are_within_a_sixteenth, .timeout = 10)
 	}
 }
 
-Test(gauge, no_quantile_is_beyond_the_longest_time, .timeout = 10)
+static int by_size(const void *a, const void *b)
 {
-	static struct baton__histogram histogram;
+	const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
 
-	baton__histogram_record(&histogram, 1024);
-	cr_assert_eq(baton__histogram_quantile(&histogram, 500), 1024);
-	baton__histogram_record(&histogram, UINT64_MAX);
-	cr_assert_eq(baton__histogram_quantile(&histogram, 500), 1024 + 64);
-	cr_assert_eq(baton__histogram_quantile(&histogram, 1000), UINT64_MAX);
+	return (first > second) - (first < second);
 }
 
-Test(gauge, times_of_0_count, .timeout = 10)
+/* The time below which `part` of 1,000 of the sorted times lie, as a histogram tells it. */
+static uint64_t quantile_of(const uint64_t *sorted, size_t count, unsigned part)
 {
-	static struct baton__histogram histogram;
+	size_t before = (count * part + 999) / 1000;
+	size_t bucket = baton__histogram_bucket(sorted[before ? before - 1 : 0]);
+	uint64_t middle =
+		(baton__histogram_lowest(bucket) + baton__histogram_lowest(bucket + 1)) / 2;
+	uint64_t max = sorted[count - 1];
 
-	for (int i = 0; i < 50; i++)
-		baton__histogram_record(&histogram, 0);
-	cr_assert_eq(baton__histogram_quantile(&histogram, 1000), 0);
-	for (int i = 0; i < 50; i++)
-		baton__histogram_record(&histogram, 1024);
-	cr_assert_eq(baton__histogram_quantile(&histogram, 500), 0);
-	cr_assert_eq(baton__histogram_quantile(&histogram, 501), 1024);
+	return middle < max && bucket < BATON__HISTOGRAM_BUCKETS - 1 ? middle : max;
+}
+
+Test(gauge, quantiles_of_random_times_are_those_of_the_sorted_times, .timeout = 10)
+{
+	static const unsigned parts[] = {0, 1, 10, 250, 500, 501, 990, 999, 1000};
+	uint64_t state = rng_fork(test_seed(), 1);
+
+	for (int round = 0; round < 300; round++) {
+		struct baton__histogram histogram = {0};
+		size_t count = 1 + rng_below(&state, 40);
+		uint64_t times[40];
+
+		for (size_t i = 0; i < count; i++) {
+			times[i] = (uint64_t)rng_below(&state, 1000) << rng_below(&state, 33);
+			times[i] *= rng_below(&state, 8) > 0;
+			baton__histogram_record(&histogram, times[i]);
+		}
+		qsort(times, count, sizeof(times[0]), by_size);
+		cr_assert_eq(histogram.max_ns, times[count - 1]);
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+			cr_assert_eq(baton__histogram_quantile(&histogram, parts[i]),
+			             quantile_of(times, count, parts[i]), "round %d, part %u",
+			             round, parts[i]);
+	}
 }
 
 static void *lasts(void *arg)
@@ -204,41 +223,143 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 
 /* ---- Lanes ---- */
 
-static uint64_t oldest_in(const struct baton__gauge_lane *lane)
-{
-	struct baton__lane_queue queue;
+#define WAITING_MAX 24
 
-	baton__gauge_lane_read(lane, &queue);
-	return queue.oldest_ns;
+/* The queue of a resource with lanes, as it is, beside what the gauge shows of it. */
+struct queue {
+	struct baton__times times;
+	struct baton__gauge gauge;
+	struct baton_labelled tasks[WAITING_MAX];
+	struct baton_labelled *waiting[WAITING_MAX]; /* oldest first */
+	size_t count;
+	size_t shown; /* lanes with times of their own */
+	const struct baton_task *marked[BATON__GAUGE_LANES];
+	uint64_t recorded[BATON__GAUGE_LANES];
+	uint64_t passed_ns[BATON__GAUGE_LANES];
+};
+
+static size_t lane_in(const struct queue *queue, const struct baton_task *task)
+{
+	const size_t lane = baton_container_of(task, struct baton_labelled, task)->stamp._lane;
+
+	return lane < queue->shown ? lane : queue->shown - 1;
 }
 
-/* A younger task, which has the mark, is cancelled while an older one waits. */
-Test(gauge, a_lanes_oldest_time_is_not_that_of_a_younger_task_that_was_cancelled, .timeout = 10)
+static struct baton_labelled *unused(struct queue *queue)
 {
-	static struct baton__times times;
-	struct baton__gauge gauge = {.lanes = 1, .times = &times};
-	struct baton_labelled tasks[4];
-	uint64_t first = 0;
+	for (size_t i = 0; i < WAITING_MAX; i++) {
+		bool used = false;
 
-	for (int i = 0; i < 4; i++)
-		baton_labelled_init(&tasks[i], task_runs, NULL);
-	baton__gauge_pushed(&gauge, &tasks[0].task, 1);
-	baton__gauge_pushed(&gauge, &tasks[1].task, 1);
-	first = oldest_in(&times.lane[0]);
-	cr_assert_neq(first, 0);
-	/* What is left behind the mark has waited no longer than the mark's task. */
-	baton__gauge_left(&gauge, &tasks[0].task);
-	for (int i = 2; i < 4; i++) {
-		while (now_ns() <= first + 1)
-			; /* the clock's step */
-		baton__gauge_pushed(&gauge, &tasks[i].task, 1);
-		cr_assert_eq(times.lane[0].marked, &tasks[i].task);
-		cr_assert_gt(times.lane[0].marked_ns, first);
-		cr_assert_eq(oldest_in(&times.lane[0]), first);
-		baton__gauge_unlinked(&gauge, &tasks[i].task);
-		baton__gauge_left(&gauge, &tasks[i].task);
-		cr_assert_eq(oldest_in(&times.lane[0]), first);
+		for (size_t j = 0; j < queue->count; j++)
+			used |= queue->waiting[j] == &queue->tasks[i];
+		if (!used)
+			return &queue->tasks[i];
 	}
-	baton__gauge_left(&gauge, &tasks[1].task);
-	cr_assert_eq(oldest_in(&times.lane[0]), 0);
+	return NULL;
+}
+
+/* A chain of up to three is pushed; sometimes it is not accepted. */
+static void push(struct queue *queue, uint64_t *state)
+{
+	size_t first = queue->count, count = 1 + rng_below(state, 3);
+
+	for (size_t i = 0; i < count; i++) {
+		struct baton_labelled *task = unused(queue);
+
+		baton_labelled_init(task, task_runs, NULL);
+		baton_stamp_set_lane(&task->stamp, (uint8_t)rng_below(state, 6));
+		if (i)
+			queue->waiting[queue->count - 1]->task._next = &task->task;
+		queue->waiting[queue->count++] = task;
+		if (queue->shown && !queue->marked[lane_in(queue, &task->task)])
+			queue->marked[lane_in(queue, &task->task)] = &task->task;
+	}
+	baton__gauge_pushed(&queue->gauge, &queue->waiting[first]->task, (uint32_t)count);
+	if (rng_below(state, 4))
+		return;
+	baton__gauge_take_back(&queue->gauge, &queue->waiting[first]->task, (uint32_t)count);
+	for (; queue->count > first; queue->count--)
+		for (size_t lane = 0; lane < queue->shown; lane++)
+			if (queue->marked[lane] == &queue->waiting[queue->count - 1]->task)
+				queue->marked[lane] = NULL;
+}
+
+static uint64_t waiting_in(const struct queue *queue, size_t lane)
+{
+	uint64_t waiting = 0;
+
+	for (size_t i = 0; i < queue->count; i++)
+		waiting += lane_in(queue, &queue->waiting[i]->task) == lane;
+	return waiting;
+}
+
+/* The task at this place of the queue leaves. */
+static void leave(struct queue *queue, size_t at)
+{
+	const struct baton_task *task = &queue->waiting[at]->task;
+	const size_t lane = queue->shown ? lane_in(queue, task) : 0;
+
+	if (queue->marked[lane] == task) {
+		queue->marked[lane] = NULL;
+		queue->recorded[lane]++;
+		if (at == 0 || !queue->passed_ns[lane])
+			queue->passed_ns[lane] = queue->times.lane[lane].marked_ns;
+	}
+	if (at > 0)
+		baton__gauge_unlinked(&queue->gauge, task);
+	baton__gauge_left(&queue->gauge, task);
+	memmove(queue->waiting + at, queue->waiting + at + 1,
+	        (--queue->count - at) * sizeof(queue->waiting[0]));
+	if (!waiting_in(queue, lane))
+		queue->passed_ns[lane] = 0;
+}
+
+static void compare(const struct queue *queue)
+{
+	for (size_t lane = 0; lane < queue->shown; lane++) {
+		const struct baton__gauge_lane *gauge_lane = &queue->times.lane[lane];
+		struct baton__lane_queue read;
+		const uint64_t waiting = waiting_in(queue, lane);
+		uint64_t recorded = 0, oldest = queue->passed_ns[lane];
+
+		if (waiting && !oldest)
+			oldest = gauge_lane->marked_ns;
+		for (size_t i = 0; i < BATON__HISTOGRAM_BUCKETS; i++)
+			recorded += gauge_lane->waited.counts[i];
+		baton__gauge_lane_read(gauge_lane, &read);
+		cr_assert_eq(read.waiting, waiting, "lane %zu", lane);
+		cr_assert_eq(read.oldest_ns, oldest, "lane %zu", lane);
+		cr_assert_eq(gauge_lane->marked, queue->marked[lane], "lane %zu", lane);
+		cr_assert_eq(gauge_lane->marked_ns != 0, gauge_lane->marked != NULL);
+		cr_assert_eq(recorded, queue->recorded[lane], "lane %zu", lane);
+	}
+}
+
+/* Without lanes nothing is touched. */
+Test(gauge, each_lane_is_shown_as_the_queue_is, .timeout = 10)
+{
+	static const struct baton__times untouched;
+	uint64_t state = rng_fork(test_seed(), 2);
+
+	for (size_t lanes = 0; lanes <= 6; lanes++) {
+		static struct queue queue;
+
+		queue = (struct queue){.gauge = {lanes, &queue.times}};
+		queue.shown = lanes < BATON__GAUGE_LANES ? lanes : BATON__GAUGE_LANES;
+		for (int step = 0; step < 300; step++) {
+			const uint32_t at =
+				queue.count ? rng_below(&state, (uint32_t)queue.count) : 0;
+
+			if (queue.count + 3 < WAITING_MAX && rng_below(&state, 2))
+				push(&queue, &state);
+			else if (queue.count)
+				leave(&queue, rng_below(&state, 2) ? at : 0);
+			if (!queue.count) {
+				baton__gauge_captured(&queue.gauge, &queue.tasks[0].task);
+				baton__gauge_left(&queue.gauge, &queue.tasks[0].task);
+			}
+			compare(&queue);
+		}
+		cr_assert(lanes || memcmp(&queue.times, &untouched, sizeof(untouched)) == 0);
+	}
 }
