@@ -252,6 +252,37 @@ Test(remote_refused, a_server_without_memory_refuses_and_loses_nothing)
 }
 
 /* Nor can the node ask there what was accepted before. */
+Test(remote_refused, while_the_server_is_away_tasks_are_refused_and_not_after_it_is_back)
+{
+	static struct question lost[5000]; /* those that are accepted are submitted later */
+	struct question *next = lost;
+	struct server server;
+	struct baton_remote *remote;
+	struct question question;
+	int error = 0;
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", BATON_SECOND, count, NULL);
+	expect(remote, "a", "1");
+	for (int i = 0; i < 2; i++) {
+		server_kill(&server);
+		for (; next < lost + 5000 && !error; next++) {
+			error = ask(remote, next, "b", "");
+			usleep(1000);
+		}
+		cr_assert(error == -ECONNREFUSED || error == -ETIMEDOUT, "%d", error);
+		server_restart(&server, NULL);
+		for (int tries = 0; tries < 5000 && error; tries++) {
+			usleep(1000);
+			error = ask(remote, &question, "a", "");
+		}
+		cr_assert_eq(error, 0, "the server is back");
+		cr_assert_eq(await(&question), 0);
+	}
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
 Test(remote_refused, a_replica_refuses_and_loses_nothing)
 {
 	struct server server;
