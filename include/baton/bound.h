@@ -34,7 +34,8 @@
  *
  * Blocking: only a submit to a bound whose policy is WAIT may block.
  * Cost: a submit to a busy resource that has a bound makes one more atomic operation; the runner
- * makes none. A resource without a bound pays nothing.
+ * makes none, but one for each task where the bound drops queued tasks. A resource without a bound
+ * pays nothing.
  * Source: bounded queues' policies as brokers and reactive streams have them (refuse, drop the
  * newest, drop the oldest); high and low watermarks as in Netty's channels.
  */
@@ -68,9 +69,16 @@ enum baton_bound_policy {
 	 * of the lowest lane that has a task and is not exempt. A windowed task that waits in its
 	 * window is not dropped. The resource must have lanes (lane.h), at least one.
 	 *
-	 * The dropped task completes as cancelled under the baton, at the runner's next look
-	 * between two tasks. Only the runner can unlink tasks: until the runner's look the excess
-	 * lies in the inbox, see tasks_hard.
+	 * The dropped task completes as cancelled before the submit returns, on the submitter's
+	 * thread: also while a task runs, and while the resource is suspended. Its `cancelled` and
+	 * its continuations are called without the baton there, and with the baton while the
+	 * resource waits in a queue. They must not wait for tasks of this resource.
+	 *
+	 * While the runner is between two tasks nobody else can drop. A submitter then looks again
+	 * some times, and gives way to other threads, but does not sleep. If the system has stopped
+	 * the runner there, or the runner calls a function of the user's (a watermark, a drain
+	 * hook, a `cancelled`), the submit returns -EAGAIN: see tasks_hard. A submit from within
+	 * such a function is accepted, and the runner drops next.
 	 */
 	BATON_BOUND_DROP_OLDEST,
 	BATON_BOUND_DROP_LOWEST,
@@ -100,8 +108,9 @@ struct baton_bound_config {
 	/* How many tasks and bytes may wait, at most the constants above. 0: those constants. A
 	 * batch larger than the limit never fits. */
 	uint32_t tasks_max;
-	/* DROP_OLDEST and DROP_LOWEST: where so many tasks or bytes wait because the runner does
-	 * not come to its next look, a submit is refused with -EAGAIN. 0: the constants above. */
+	/* DROP_OLDEST and DROP_LOWEST: where so many tasks or bytes wait, and nobody can drop
+	 * because the runner is between two tasks, a submit is refused with -EAGAIN. 0: tasks_max,
+	 * bytes_max. */
 	uint32_t tasks_hard;
 	uint64_t bytes_max;
 	uint64_t bytes_hard;
@@ -158,12 +167,18 @@ struct baton_bound {
 		struct baton_task *_awaits; /* WAIT: submitters that wait for these tasks */
 	};
 	bool _above;
-	uint32_t _waited;
+	union {
+		uint32_t _waited; /* WAIT */
+		uint32_t _lent;   /* DROP_*: who has the queue: see src/module/lend.h */
+	};
 };
 
 #define BATON_BOUND_INIT(config)                                                                   \
 	{                                                                                          \
-		{{NULL, NULL, NULL}, NULL, NULL}, (config), 0, 0, {0}, NULL, 0, {0}, false, 0      \
+		{{NULL, NULL, NULL}, NULL, NULL}, (config), 0, 0, {0}, NULL, 0, {0}, false,        \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
 /* The same at run time. Thread safety: the owner, before set_bound. */

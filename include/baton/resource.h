@@ -88,14 +88,14 @@ struct baton_resource_config {
 	struct baton_executor *executor;
 	/*
 	 * Called for each cancelled task that has no future, so that its memory can be freed.
-	 * Called under the baton, except for a continuation that the resource refuses and a task
-	 * that a bound drops during its submit.
+	 * Called under the baton, except for a continuation that the resource refuses, and a task
+	 * that a bound drops during a submit (bound.h).
 	 *
 	 * Not called for a task whose type has a `cancelled` of its own (task_type.h), nor for the
 	 * library's tasks (posts, timers, triggers, fan-outs): each of these tells in another way.
 	 * A labelled or windowed task is given as its `task`. NULL: no function is called.
 	 *
-	 * Where calls have nested BATON_NESTING_MAX deep, the two calls without the baton are made
+	 * Where calls have nested BATON_NESTING_MAX deep, calls without the baton are made
 	 * later: when this thread's stack is unwound, or before the thread sleeps in a wait.
 	 */
 	void (*cancelled)(struct baton_task *task);

@@ -77,9 +77,12 @@ static void *call_timed(struct baton_resource *resource, baton_call_fn fn, void 
 	return result;
 }
 
-/* The config lets the function run here. `timed`: within a time. False: it was not run. */
+/*
+ * The config lets the function run here. `timed`: within a time. `extended`: the resource may have
+ * an extension. False: the function was not run.
+ */
 BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                            void **value, bool timed)
+                            void **value, bool timed, bool extended)
 {
 	struct baton__thread *self = baton__self;
 	struct baton_resource_stats *const stats = baton__stats(resource);
@@ -87,6 +90,7 @@ BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, v
 	 * right mode (word.h). */
 	const uintptr_t mode = baton__mode(resource);
 	struct baton__frame frame;
+	bool lent = false;
 	void *result;
 
 	if (!baton__word_capture(resource, BATON__SPECIAL, mode))
@@ -94,12 +98,17 @@ BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, v
 	baton__short_push(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	baton__stats_entered(stats, (uintptr_t)fn);
+	if (extended)
+		lent = baton__backlog_lend(resource);
 	result = timed ? call_timed(resource, fn, arg) : fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
 	baton__stats_executed(stats);
-	if (!baton__short_release(self, resource, mode))
+	/* A submitter that has had the queue may have left tasks in it: the drain looks. */
+	if (lent)
+		baton__short_pop(self);
+	if (lent || !baton__short_release(self, resource, mode))
 		baton__run_on(resource, 1, 1);
 	return true;
 }
@@ -135,15 +144,27 @@ static BATON_NOINLINE bool call_within_time(struct baton_resource *resource, bat
                                             void *arg, void **value)
 {
 	return baton__capture_limit(resource) && !baton__hooked(resource) &&
-	       call_here(resource, fn, arg, value, true);
+	       call_here(resource, fn, arg, value, true, false);
+}
+
+static BATON_NOINLINE bool call_extended(struct baton_resource *resource, baton_call_fn fn,
+                                         void *arg, void **value)
+{
+	const struct baton_resource_config *config = baton__config(resource);
+	const bool timed = config && config->capture_limit_ns;
+
+	return baton__capture_limit(resource) && !baton__hooked(resource) &&
+	       call_here(resource, fn, arg, value, timed, true);
 }
 
 BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                void **value)
 {
+	if (BATON_UNLIKELY(resource->_extras & BATON__HAS_EXTENSION))
+		return call_extended(resource, fn, arg, value);
 	if (BATON_UNLIKELY(!baton__config_is_plain(resource)))
 		return call_within_time(resource, fn, arg, value);
-	return call_here(resource, fn, arg, value, false);
+	return call_here(resource, fn, arg, value, false, false);
 }
 
 BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,

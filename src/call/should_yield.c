@@ -33,13 +33,19 @@ static bool has_task(const struct baton_task *entry, unsigned *marks)
 
 /* Does a task wait behind the running one? Called by the holder. The frame's `after` does not
  * count: it has no value on the short paths, and its marks wait for no task. */
-static bool task_waits(const struct baton_resource *resource)
+static bool task_waits(struct baton_resource *resource)
 {
 	unsigned marks = MARKS_MAX;
+	bool waits;
 
-	return has_task(resource->_list, &marks) ||
-	       has_task(baton__word_newest(baton__word_inbox(resource)), &marks) ||
-	       baton__backlog_has(resource) == BATON__HAS_TASKS;
+	/* A submitter that has the queue adds tasks to it. */
+	if (!baton__backlog_regain(resource, false))
+		return true;
+	waits = has_task(resource->_list, &marks) ||
+	        has_task(baton__word_newest(baton__word_inbox(resource)), &marks) ||
+	        baton__backlog_has(resource) == BATON__HAS_TASKS;
+	(void)baton__backlog_lend(resource);
+	return waits;
 }
 
 /* The executor that the resource names. NULL: the resource uses the default pool;

@@ -11,10 +11,10 @@
 #include "core/stats.h"
 
 int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *first,
-                           uint32_t count, bool may_wait)
+                           uint32_t count, unsigned how)
 {
 	const struct baton__backlog *table = baton__backlog(resource);
-	int error = table && table->reserve ? table->reserve(resource, first, may_wait) : 0;
+	int error = table && table->reserve ? table->reserve(resource, first, count, how) : 0;
 
 	BATON_PROBE(submit, resource, first);
 	if (error < 0)

@@ -30,10 +30,12 @@ enum baton__backlog_has {
 struct baton__backlog {
 	/*
 	 * reserve: called before the submitter's CAS. 0; a negative errno: the chain is refused;
-	 * 1: the tasks have been dropped, and completed as cancelled. take_back: the reserved chain
-	 * is not accepted after all.
+	 * 1: the submit is over: the tasks have been accepted, or dropped and completed as
+	 * cancelled. `how`: flags of submit.h. take_back: the reserved chain is not accepted after
+	 * all.
 	 */
-	int (*reserve)(struct baton_resource *resource, struct baton_task *first, bool may_wait);
+	int (*reserve)(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+	               unsigned how);
 	void (*take_back)(struct baton_resource *resource, const struct baton_task *first);
 	/* The resource was captured for a task without a reservation, which is to run at once. */
 	void (*captured)(struct baton_resource *resource, const struct baton_task *task);
@@ -45,6 +47,14 @@ struct baton__backlog {
 	                  bool aside);
 	/* The inbox was taken: looks at the number of tasks that wait. */
 	void (*look)(struct baton_resource *resource);
+	/*
+	 * lend: the holder does not need the queue until it calls regain: it enters a task, or
+	 * leaves the baton on the shelf. False: the queue is not lent. regain: true: the holder has
+	 * the queue. False: a submitter has it; with `leave`, the holder has left the resource to
+	 * that submitter.
+	 */
+	bool (*lend)(struct baton_resource *resource);
+	bool (*regain)(struct baton_resource *resource, bool leave);
 	/* Sorts a chain that was taken from the inbox, linked oldest first. `cancel`: the chain may
 	 * have cancel marks, and take obeys them. */
 	void (*take)(struct baton_resource *resource, struct baton_task *oldest, bool cancel);
@@ -78,11 +88,11 @@ BATON_INLINE const struct baton__backlog *baton__backlog(const struct baton_reso
 
 /*
  * Called by the submitter. reserve: counts a chain before the submitter's CAS. 0; a negative errno:
- * the chain is refused; 1: the tasks have been dropped. take_back: the reserved chain is not
- * accepted after all.
+ * the chain is refused; 1: the submit is over: the tasks have been accepted or dropped. take_back:
+ * the reserved chain is not accepted after all.
  */
 int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *first,
-                           uint32_t count, bool may_wait);
+                           uint32_t count, unsigned how);
 void baton__backlog_take_back(struct baton_resource *resource, const struct baton_task *first,
                               uint32_t count);
 
@@ -114,6 +124,24 @@ BATON_INLINE void baton__backlog_set_aside(struct baton_resource *resource,
 
 /* The inbox was taken, or looked at. Called by the holder, with its frame on the stack. */
 void baton__backlog_look(struct baton_resource *resource);
+
+/* The holder does not need the queue until it calls baton__backlog_regain, or drains. False: the
+ * queue is not lent. */
+BATON_INLINE bool baton__backlog_lend(struct baton_resource *resource)
+{
+	const struct baton__backlog *table = baton__backlog(resource);
+
+	return BATON_UNLIKELY(table && table->lend) && table->lend(resource);
+}
+
+/* Has the holder the queue again? False: a submitter has it; with `leave`, the holder has left the
+ * resource to that submitter, and touches it no more. */
+BATON_INLINE bool baton__backlog_regain(struct baton_resource *resource, bool leave)
+{
+	const struct baton__backlog *table = baton__backlog(resource);
+
+	return BATON_LIKELY(!table || !table->regain) || table->regain(resource, leave);
+}
 
 /* Has the backlog an order of its own? Then each look takes the inbox, although _list has tasks. */
 BATON_INLINE bool baton__backlog_sorts(const struct baton_resource *resource)

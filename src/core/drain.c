@@ -158,7 +158,23 @@ bool baton__shelf_leave(struct baton__stay *stay)
 		return false;
 	/* The postponed marks wait for the release, and shelving is no release. */
 	baton__marks_put_back(stay);
-	return baton__turn_shelve(resource); /* last touch, if true */
+	if (BATON_UNLIKELY(baton__has_extras(resource)))
+		(void)baton__backlog_lend(resource);
+	/* last touch, if true */
+	return baton__turn_shelve(resource) || !baton__backlog_regain(resource, true);
+}
+
+/*
+ * A task may have run since the last step, and the queue may have been lent. True: a submitter has
+ * the queue, and goes on in this thread's place.
+ */
+static BATON_NOINLINE bool leave_queue(struct baton_resource *resource, struct baton__batch *batch)
+{
+	if (BATON_LIKELY(baton__backlog_regain(resource, false)))
+		return false;
+	if (batch)
+		(void)baton__batching.end(batch);
+	return !baton__backlog_regain(resource, true); /* last touch, if true */
 }
 
 /* What the runner does next. */
@@ -257,8 +273,11 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 	/* Ends: the limits bound tasks and kicks. Each other mark belongs to one call: an await, a
 	 * close_then, a suspend. */
 	for (;;) {
-		enum step step = next_step(stay, &word);
+		enum step step;
 
+		if (BATON_UNLIKELY(baton__has_extras(resource)) && leave_queue(resource, batch))
+			return true;
+		step = next_step(stay, &word);
 		if (batch && ends_batch(step) && baton__batching.end(batch))
 			continue; /* an entry may have come meanwhile */
 		switch (step) {

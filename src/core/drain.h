@@ -21,8 +21,9 @@ bool baton__shelf_leave(struct baton__stay *stay);
 
 /*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: the resource was
- * released, left to its last visitors, or shelved, or rests: the caller touches it no more, pops
- * the frame, and calls baton__after(). False: the stay is over, and the baton is still held.
+ * released, left to its last visitors or to a submitter, or shelved, or rests: the caller touches
+ * it no more, pops the frame, and calls baton__after(). False: the stay is over, and the baton is
+ * still held.
  */
 bool baton__drain(struct baton__stay *stay);
 

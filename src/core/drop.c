@@ -33,7 +33,7 @@ void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *t
 		cancelled(task);
 }
 
-void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task)
+bool baton__cancel_untold(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 	struct baton_future *future = baton__task_future(task);
@@ -45,6 +45,11 @@ void baton__cancel_entered(struct baton_resource *resource, struct baton_task *t
 	if (future)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     baton__turn_visits(resource));
-	else
+	return !future;
+}
+
+void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task)
+{
+	if (baton__cancel_untold(resource, task))
 		baton__tell_cancelled(resource, task);
 }

@@ -8,6 +8,10 @@
 /* Completes, as cancelled, a task that has been counted as left already. Called by the holder. */
 void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task);
 
+/* The same, but calls no function of the owner's of a task without a future. True: that owner must
+ * still be told. */
+bool baton__cancel_untold(struct baton_resource *resource, struct baton_task *task);
+
 /* Calls the `cancelled` of a task without a future, if there is one. */
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
 

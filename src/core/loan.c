@@ -79,8 +79,7 @@ static uint32_t sum_of(uint32_t limit, uint32_t more)
 	return more < UINT32_MAX - limit ? limit + more : UINT32_MAX;
 }
 
-/* Takes a loan: a stay with a borrowed baton, which has added `count` tasks. */
-static void take(struct baton__stay *stay, uint32_t count)
+void baton__loan_run(struct baton__stay *stay, uint32_t count)
 {
 	const struct baton_resource *resource = stay->frame.resource;
 	bool recalled;
@@ -92,7 +91,7 @@ static void take(struct baton__stay *stay, uint32_t count)
 	if (baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	if (baton__drain(stay)) {
-		/* Shelved: the unsheller gives the baton back. */
+		/* Shelved, or left to a submitter: that thread gives the baton back. */
 		baton__frame_pop(&stay->frame);
 		return;
 	}
@@ -112,7 +111,7 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 		baton__give_back(&stay);
 		return false;
 	}
-	take(&stay, count);
+	baton__loan_run(&stay, count);
 	baton__deferred_check(baton__self);
 	return true;
 }
@@ -133,7 +132,7 @@ static void pay(struct baton_plain_job *job)
 			continue;
 		if (baton__turn_borrow(resource)) {
 			baton__frame_push(&stay.frame, resource);
-			take(&stay, 0);
+			baton__loan_run(&stay, 0);
 		}
 		baton__visit_end(resource);
 	}

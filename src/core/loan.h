@@ -35,6 +35,8 @@
 
 #include "core/resource.h"
 
+struct baton__stay;
+
 /*
  * baton__loan_due() for a queued resource. Inside a task the answer is false, and a debt may have
  * been noted.
@@ -54,6 +56,10 @@ BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
  * must not run here.
  */
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
+
+/* Ends a loan, a stay with a borrowed baton that has added `count` tasks: runs tasks up to the
+ * capture limit, and gives the baton back. */
+void baton__loan_run(struct baton__stay *stay, uint32_t count);
 
 /* Drops this thread's debt to the resource, if there is one, after a submit that was refused. */
 void baton__loan_forget(struct baton_resource *resource);

@@ -99,6 +99,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 		return;
 	if (stats && stats->_gauge)
 		baton__gauge_enter(stats, baton__function(task), stats->executed);
+	(void)baton__backlog_lend(resource); /* until the drain goes on */
 	ran = enter(frame, task, future, batch);
 	if (stats) {
 		if (stats->_gauge)

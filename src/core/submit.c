@@ -172,8 +172,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (baton__word_is_closed(word))
 			return not_accepted(resource, &chain, -EPIPE);
 		if (must_reserve(resource, &chain, word, how)) {
-			int error = baton__backlog_reserve(resource, first, count,
-			                                   !(how & BATON__SUBMIT_NO_WAIT));
+			int error = baton__backlog_reserve(resource, first, count, how);
 
 			if (error)
 				return error < 0 ? error : 0;

@@ -19,6 +19,7 @@
 #include "wait/wait.h"
 #include "module/extension.h"
 #include "module/lane_list.h"
+#include "module/lend.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -83,7 +84,8 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 	counts->refused = load_relaxed(&bound->_refused);
 	counts->dropped =
 		bound->_config->policy == BATON_BOUND_WAIT ? 0 : load_relaxed(&bound->_dropped);
-	counts->waited = load_relaxed(&bound->_waited);
+	counts->waited =
+		bound->_config->policy == BATON_BOUND_WAIT ? load_relaxed(&bound->_waited) : 0;
 }
 
 static uint64_t weight_of(const struct baton_resource *resource, const struct baton_task *task)
@@ -315,18 +317,55 @@ static int wait_for_room(struct baton_resource *resource, const struct baton_tas
 	return error;
 }
 
-int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait)
+/* ---- Dropping for room: lend.h ---- */
+
+/* What may wait where nobody can drop: the second limit; for the holder, which drops next, the
+ * greatest. */
+static struct amount limit_beyond(const struct baton_resource *resource)
+{
+	const struct baton_bound_config *config = baton__bound(resource)->_config;
+	uint32_t tasks = config->tasks_hard ? config->tasks_hard : config->tasks_max;
+	uint64_t bytes = config->bytes_hard ? config->bytes_hard : config->bytes_max;
+
+	if (baton__thread_holds(baton__self, resource))
+		return limit_of(0, 0);
+	return limit_of(tasks, bytes);
+}
+
+bool baton__bound_reserve_beyond(struct baton_resource *resource, const struct baton_task *first)
+{
+	return reserve(baton__bound(resource), limit_beyond(resource),
+	               chain_amount(resource, first));
+}
+
+void baton__bound_exceed(struct baton_resource *resource, const struct baton_task *first)
+{
+	/* Relaxed: this reservation relies on no value of _gone. The submitter gives the queue back
+	 * before a holder counts the tasks as gone. */
+	(void)add_relaxed(&baton__bound(resource)->_pushed, weight(chain_amount(resource, first)));
+}
+
+int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                         unsigned how)
 {
 	struct baton_bound *bound = baton__bound(resource);
 	const struct baton_bound_config *config = bound->_config;
-	struct amount limit = limit_of(config->tasks_max, config->bytes_max);
-	struct amount more = chain_amount(resource, first);
+	const struct amount limit = limit_of(config->tasks_max, config->bytes_max);
+	const struct amount more = chain_amount(resource, first);
+	const bool may_wait = !(how & BATON__SUBMIT_NO_WAIT);
 	bool dropping = config->policy == BATON_BOUND_DROP_NEWEST;
 
-	if (baton__bound_drops_oldest(config))
-		limit = limit_of(config->tasks_hard, config->bytes_hard);
 	if (more.tasks == 0 || reserve(bound, limit, more))
 		return 0;
+	if (baton__bound_drops_oldest(config)) {
+		bool fits = within(limit_beyond(resource), (struct amount){0, 0}, more);
+		int status = fits ? baton__lend_submit(resource, first, count, how) : -EAGAIN;
+
+		/* Relaxed: only counted. */
+		if (status == -EAGAIN)
+			(void)add_relaxed(&bound->_refused, 1);
+		return status;
+	}
 	if (may_wait && config->policy == BATON_BOUND_WAIT &&
 	    within(limit, (struct amount){0, 0}, more))
 		return wait_for_room(resource, first, limit, more);
@@ -390,6 +429,9 @@ void baton__bound_look(struct baton_resource *resource)
 	struct amount waiting;
 
 	if (!(config->tasks_high || config->bytes_high))
+		return;
+	/* A submitter that has the queue has not the baton: the holder looks when it comes back. */
+	if (baton__bound_drops_oldest(config) && baton__lend_is_taken(resource))
 		return;
 	/* Relaxed: only the holder writes _gone, and the tasks that it counts were reserved
 	 * before. */

@@ -48,9 +48,19 @@ BATON_INLINE bool baton__bound_drops_oldest(const struct baton_bound_config *con
 
 /*
  * Reserves room for a chain. 0: reserved. -EAGAIN: there is no room. 1: there is no room, and the
- * chain has been dropped (completed as cancelled). With `may_wait`, also errors of the wait.
+ * chain has been dropped (completed as cancelled), or accepted in place of dropped tasks. Also
+ * errors of the wait, unless `how` has BATON__SUBMIT_NO_WAIT.
  */
-int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait);
+int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                         unsigned how);
+
+/*
+ * For lend.c, where queued tasks are dropped for a chain. reserve_beyond: reserves up to the second
+ * limit, or, if the caller is the holder, which drops next, up to the greatest. exceed: reserves in
+ * any case; the caller has the queue, and drops what is too much next.
+ */
+bool baton__bound_reserve_beyond(struct baton_resource *resource, const struct baton_task *first);
+void baton__bound_exceed(struct baton_resource *resource, const struct baton_task *first);
 
 /* Takes the reservation of a chain back, which is not accepted. */
 void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first);

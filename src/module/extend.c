@@ -7,6 +7,7 @@
 #include "core/backlog.h"
 #include "module/bound.h"
 #include "module/lane.h"
+#include "module/lend.h"
 
 _Static_assert(sizeof(struct baton__extension) == 40, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
@@ -31,10 +32,12 @@ static _Noreturn void lanes_are_missing(const struct baton_resource *resource)
 	                "baton_resource_set_lanes before, be it one");
 }
 
-static int reserve_unlaned(struct baton_resource *resource, struct baton_task *first, bool may_wait)
+static int reserve_unlaned(struct baton_resource *resource, struct baton_task *first,
+                           uint32_t count, unsigned how)
 {
 	(void)first;
-	(void)may_wait;
+	(void)count;
+	(void)how;
 	lanes_are_missing(resource);
 }
 
@@ -47,6 +50,8 @@ static void captured_unlaned(struct baton_resource *resource, const struct baton
 static const struct baton__backlog laned = {LANES};
 static const struct baton__backlog bounded = {BOUND};
 static const struct baton__backlog both = {LANES, BOUND};
+static const struct baton__backlog dropping = {LANES, BOUND, .lend = baton__lend_open,
+                                               .regain = baton__lend_regain};
 /* The table of a bound that drops queued tasks, as long as the resource has no lanes: the first
  * submit stops at an assertion. */
 static const struct baton__backlog unlaned = {.reserve = reserve_unlaned,
@@ -59,7 +64,7 @@ static const struct baton__backlog *table_of(const struct baton__extension *exte
 	if (!bound)
 		return &laned;
 	if (extension->_lanes)
-		return &both;
+		return baton__bound_drops_oldest(bound->_config) ? &dropping : &both;
 	return baton__bound_drops_oldest(bound->_config) ? &unlaned : &bounded;
 }
 

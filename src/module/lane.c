@@ -16,6 +16,7 @@
 #include "module/bound.h"
 #include "module/extension.h"
 #include "module/lane_list.h"
+#include "module/lend.h"
 
 BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
                                    uint32_t count, const struct baton_lanes_config *config)
@@ -65,7 +66,7 @@ static void append(struct baton_resource *resource, struct baton_task *task)
 	while (baton__bound_excess(resource)) {
 		unsigned victim = baton__bound_victim(resource, index, lanes->_busy);
 
-		baton__cancel_task(resource, take_first(resource, victim));
+		baton__lend_drop(resource, take_first(resource, victim));
 	}
 }
 

@@ -36,6 +36,7 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 {
 	if (!baton__word_capture(resource, idle, baton__mode(resource)))
 		return false;
+	(void)baton__backlog_lend(resource);
 	baton__turn_shelve_idle(resource); /* last touch */
 	return true;
 }
@@ -113,7 +114,14 @@ void baton__unshelve(struct baton_resource *resource, bool later)
 {
 	if (!baton__turn_unshelve(resource))
 		return; /* that was the last touch */
+	if (!baton__backlog_regain(resource, true))
+		return; /* a submitter goes on */
 	go_on_unshelved(resource, later);
 	if (!later)
 		baton__deferred_check(baton__self);
+}
+
+void baton__unshelve_left(struct baton_resource *resource)
+{
+	go_on_unshelved(resource, true);
 }

@@ -28,8 +28,11 @@ static void init_bounded(enum baton_bound_policy policy, unsigned queued, uint32
 	limits.policy = policy;
 	limits.tasks_max = max;
 	most = max;
-	if (policy == BATON_BOUND_DROP_OLDEST || policy == BATON_BOUND_DROP_LOWEST)
-		limits.tasks_hard = most = max + 1;
+	if (policy == BATON_BOUND_DROP_OLDEST || policy == BATON_BOUND_DROP_LOWEST) {
+		limits.tasks_hard = max + 1;
+		/* Besides, what each of two submitters drops for next. */
+		most = max + 3;
+	}
 	sim_scene_init(10, 64, lanes, &limits);
 	sim_watch(&sim_scene.bound._pushed, watch_pushed);
 	sim_calm(true);
@@ -201,9 +204,142 @@ SIM_SCENARIO(bound_oldest, "the oldest go, at the runner's look; beyond the seco
 	sim_scene_end();
 }
 
+/* As init_bounded, with one limit. */
+static void init_lent(unsigned queued, uint32_t max)
+{
+	init_bounded(BATON_BOUND_DROP_OLDEST, 0, max, 2);
+	limits.tasks_hard = 0;
+	most = max + 2;
+	sim_calm(true);
+	for (unsigned i = 0; i < queued; i++)
+		sim_require(sim_piece_submit_later(sim_piece_init(i, 0, true)) == 0);
+	sim_calm(false);
+}
+
+static void submit_own(struct sim_piece *piece)
+{
+	submit_maybe(piece + 1);
+}
+
+SIM_SCENARIO(bound_lent, "two drop for their tasks while a task runs, or in the queue")
+{
+	init_lent(2, 2);
+	sim_start(submit_maybe, sim_piece_init(2, 0, false));
+	sim_start(submit_maybe, sim_piece_init(3, 1, true));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+SIM_SCENARIO(bound_lent_own, "a task drops for its own submit, beside a submitter")
+{
+	init_lent(2, 1);
+	sim_scene.pieces[1].body = submit_own;
+	(void)sim_piece_init(2, 0, false);
+	sim_start(submit_maybe, sim_piece_init(3, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+static void asks_whether_to_yield(struct sim_piece *piece)
+{
+	(void)baton_should_yield();
+}
+
+SIM_SCENARIO(bound_lent_yield, "a task looks at the queue that it has lent")
+{
+	init_lent(1, 1);
+	sim_scene.pieces[0].body = asks_whether_to_yield;
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_start(submit_maybe, sim_piece_init(2, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+static void *called(void *arg)
+{
+	sim_scene.topic.changes++;
+	return arg;
+}
+
+static void calls(void *none)
+{
+	int status = baton_try_call(&sim_scene.topic.resource, called, NULL, NULL);
+
+	sim_require(status == 0 || status == -EAGAIN || status == -EPIPE);
+}
+
+SIM_SCENARIO(bound_lent_call, "a call that runs at once lends the queue, too", .bound = 1)
+{
+	init_lent(0, 1);
+	sim_start(calls, NULL);
+	sim_start(submit_maybe, sim_piece_init(0, 0, false));
+	submit_maybe(sim_piece_init(1, 0, false));
+	submit_maybe(sim_piece_init(2, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+static void suspends(void *none)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	sim_require(baton_resource_suspend(&sim_scene.topic.resource, &suspension) == 0);
+	submit_maybe(sim_piece_init(2, 0, false));
+	sim_require(baton_resource_resume(&suspension) == 0);
+}
+
+SIM_SCENARIO(bound_lent_shelf, "dropped from a suspended resource while it is resumed", .bound = 1)
+{
+	init_lent(1, 1);
+	sim_start(suspends, NULL);
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+SIM_UNSEEN static void nobody_waits_for_a_stopped_one(void)
+{
+	sim_not_delayed(&sim_scene.topic);
+}
+
+SIM_SCENARIO(bound_lent_frozen, "who is stopped with the queue delays no thread", .bound = 1,
+             .freeze = 1, .frozen = nobody_waits_for_a_stopped_one)
+{
+	init_lent(1, 1);
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_start(submit_maybe, sim_piece_init(2, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 static void close_it(void *none)
 {
 	(void)baton_resource_close(&sim_scene.topic.resource);
+}
+
+static void cancel_all(void *none)
+{
+	sim_require(baton_resource_cancel_pending(&sim_scene.topic.resource) == 0);
+}
+
+SIM_SCENARIO(bound_lent_close, "dropped for while the resource is closed", .bound = 1)
+{
+	init_lent(1, 1);
+	sim_start(close_it, NULL);
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+SIM_SCENARIO(bound_lent_cancel, "dropped for while all that waits is cancelled, or one task",
+             .bound = 1)
+{
+	init_lent(2, 2);
+	sim_start(cancel_all, NULL);
+	sim_start(cancel_future, &sim_scene.pieces[1]);
+	sim_start(submit_maybe, sim_piece_init(2, 0, true));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
 }
 
 SIM_SCENARIO(bound_close, "a reservation that meets a close is taken back")
@@ -214,11 +350,6 @@ SIM_SCENARIO(bound_close, "a reservation that meets a close is taken back")
 	sim_start(submit_maybe, sim_piece_init(2, 0, false));
 	sim_drive(sim_scene.manual);
 	sim_scene_end();
-}
-
-static void cancel_all(void *none)
-{
-	sim_require(baton_resource_cancel_pending(&sim_scene.topic.resource) == 0);
 }
 
 SIM_SCENARIO(bound_cancels, "counted through cancels of every kind", .bound = 1)

@@ -19,7 +19,7 @@ static struct sim_topic *topic_of_turn(const void *turn)
 	return baton_container_of((uintptr_t)turn, struct sim_topic, resource._job._turn);
 }
 
-SIM_UNSEEN static void hand(struct sim_topic *topic, int from, int to)
+SIM_UNSEEN void sim_hand(struct sim_topic *topic, int from, int to)
 {
 	if (topic->holder != from)
 		sim_fail("two holders: %d, though %d holds it, gives it to %d", from, topic->holder,
@@ -33,13 +33,13 @@ SIM_UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t 
 	struct sim_topic *topic = topic_of_word(word);
 
 	if (!baton__word_is_busy(before) && baton__word_is_busy(after))
-		hand(topic, SIM_NOBODY, (int)thread);
+		sim_hand(topic, SIM_NOBODY, (int)thread);
 	else if (baton__word_is_busy(before) && !baton__word_is_busy(after))
-		hand(topic, (int)thread, SIM_NOBODY);
+		sim_hand(topic, (int)thread, SIM_NOBODY);
 	else if (!baton__word_is_resting(before) && baton__word_is_resting(after))
-		hand(topic, (int)thread, SIM_REST);
+		sim_hand(topic, (int)thread, SIM_REST);
 	else if (baton__word_is_resting(before) && !baton__word_is_resting(after))
-		hand(topic, SIM_REST, (int)thread);
+		sim_hand(topic, SIM_REST, (int)thread);
 }
 
 SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t before,
@@ -51,9 +51,9 @@ SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t 
 
 	if (from != to) {
 		if (from == BATON__QUEUED)
-			hand(topic, SIM_QUEUE, (int)thread);
+			sim_hand(topic, SIM_QUEUE, (int)thread);
 		else if (to == BATON__QUEUED) {
-			hand(topic, (int)thread, SIM_QUEUE);
+			sim_hand(topic, (int)thread, SIM_QUEUE);
 			/* A borrower gives back; the job is where the runner has put it. */
 			if (from == BATON__HELD)
 				topic->giver = (int)thread;
@@ -61,14 +61,14 @@ SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t 
 	}
 	if ((before & BATON__SHELF) != BATON__SHELF_LEFT &&
 	    (after & BATON__SHELF) == BATON__SHELF_LEFT)
-		hand(topic, (int)thread, SIM_SHELF);
+		sim_hand(topic, (int)thread, SIM_SHELF);
 	if ((before & BATON__SHELF) == BATON__SHELF_LEFT &&
 	    (after & BATON__SHELF) != BATON__SHELF_LEFT)
-		hand(topic, SIM_SHELF, (int)thread);
+		sim_hand(topic, SIM_SHELF, (int)thread);
 	if (!(before & BATON__LEAVING) && after & BATON__LEAVING)
-		hand(topic, (int)thread, SIM_VISITORS);
+		sim_hand(topic, (int)thread, SIM_VISITORS);
 	if (before & BATON__LEAVING && !(after & BATON__LEAVING))
-		hand(topic, SIM_VISITORS, (int)thread);
+		sim_hand(topic, SIM_VISITORS, (int)thread);
 }
 
 /* ---- Notes ---- */
@@ -309,7 +309,8 @@ SIM_UNSEEN void sim_not_delayed(const struct sim_topic *topic)
 	for (unsigned i = 0; i < topic->note_count; i++)
 		if ((int)topic->notes[i]->submitter != frozen && !topic->notes[i]->ended)
 			sim_fail("a submit is delayed");
-	if (topic->holder == frozen || (topic->holder == SIM_QUEUE && topic->giver == frozen))
+	if (topic->holder == frozen || (topic->holder == SIM_QUEUE && topic->giver == frozen) ||
+	    (topic->holder == SIM_TAKER && topic->taker == frozen))
 		return;
 	if (sim_left(topic, (unsigned)frozen))
 		sim_fail("a task is delayed by thread %d, which does not hold its resource: %d",

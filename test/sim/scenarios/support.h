@@ -32,6 +32,7 @@ enum sim_fate { SIM_FRESH, SIM_ACCEPTED, SIM_RAN, SIM_CANCELLED, SIM_REFUSED };
 #define SIM_VISITORS (-3) /* the last visitor is to go on */
 #define SIM_SHELF (-4)    /* whoever unshelves it is to go on */
 #define SIM_REST (-5)     /* whoever puts the next entry into the inbox is to go on */
+#define SIM_TAKER (-6)    /* who has its queue is to go on: lend.h */
 
 struct sim_note;
 
@@ -42,6 +43,7 @@ struct sim_topic {
 	int changes; /* by its tasks, protected by the baton alone */
 	int holder;
 	int giver; /* who last gave it to a queue */
+	int taker; /* who last took its queue: lend.h */
 	int only;  /* the thread on which alone its tasks run, or SIM_NOBODY */
 	bool entered;
 	bool stays; /* the finaliser does not give its memory back */
@@ -68,6 +70,9 @@ struct sim_note {
 	uint32_t began;     /* steps at which its submit began and ended */
 	uint32_t ended;
 };
+
+/* The baton goes from one holder, who must have it, to another. */
+void sim_hand(struct sim_topic *topic, int from, int to);
 
 /*
  * `limit`: capture limit; `executor`: not NULL if there can be a hand-off. With limit 0 the tasks

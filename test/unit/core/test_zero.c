@@ -117,14 +117,14 @@ Test(zero, is_the_greatest_number_of_a_bound, .timeout = 10)
 	enum { FIT = BATON_BOUND_BYTES_MAX >> 32 };
 	static const struct {
 		enum baton_bound_policy policy;
-		uint64_t bytes_max, bytes_hard;
+		uint64_t bytes_max;
 		int fit;
 	} rows[] = {
-		{BATON_BOUND_REFUSE, 0, 0, FIT},
-		{BATON_BOUND_REFUSE, BATON_BOUND_BYTES_MAX, 0, FIT},
-		{BATON_BOUND_DROP_OLDEST, 1, 0, FIT},
-		{BATON_BOUND_DROP_OLDEST, 1, BATON_BOUND_BYTES_MAX, FIT},
-		{BATON_BOUND_DROP_OLDEST, 1, UINT64_C(3) << 32, 3},
+		{BATON_BOUND_REFUSE, 0, FIT},
+		{BATON_BOUND_REFUSE, BATON_BOUND_BYTES_MAX, FIT},
+		{BATON_BOUND_REFUSE, UINT64_C(3) << 32, 3},
+		{BATON_BOUND_DROP_OLDEST, 0, FIT},
+		{BATON_BOUND_DROP_OLDEST, UINT64_C(3) << 32, 3},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -133,14 +133,15 @@ Test(zero, is_the_greatest_number_of_a_bound, .timeout = 10)
 
 		scene->limits.policy = rows[i].policy;
 		scene->limits.bytes_max = rows[i].bytes_max;
-		scene->limits.bytes_hard = rows[i].bytes_hard;
 		scene_begin(scene, 1, true);
 		occupy(&scene->occupant, &scene->resource);
 		for (int step = 0; step <= rows[i].fit; step++) {
 			mark_step_init_bytes(&steps[step], scene, step, 0, UINT32_MAX);
 			cr_assert_eq(mark_step_submit(&steps[step], scene),
-			             step < rows[i].fit ? 0 : -EAGAIN, "row %zu: %d", i, step);
+			             step < rows[i].fit || rows[i].policy ? 0 : -EAGAIN,
+			             "row %zu: %d", i, step);
 		}
+		cr_assert_eq(scene->cancelled.count, rows[i].policy ? 1 : 0, "row %zu", i);
 		release(&scene->occupant);
 		scene_end(scene);
 	}
