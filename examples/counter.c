@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <baton/error.h>
 #include <baton/resource.h>
 
 #define THREADS 4
@@ -42,7 +43,7 @@ static void *count(void *arg)
 			status = baton_post(&counter.resource, increment, arg);
 	}
 	if (status != 0)
-		fprintf(stderr, "counter: status %d\n", status);
+		fprintf(stderr, "counter: %s\n", baton_error_text(status));
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <baton/board.h>
 #include <baton/detach.h>
 #include <baton/epoch.h>
+#include <baton/error.h>
 #include <baton/executor.h>
 #include <baton/fan_out.h>
 #include <baton/future.h>

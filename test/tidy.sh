@@ -39,6 +39,16 @@ if [ "$exported" != "$called" ]; then
 	exit 1
 fi
 
+# Each error that a header or a source names has a text, and each text an error.
+named=$(grep -ohE '(^|[^A-Za-z0-9_"])-E[A-Z]{2,}' include/baton/*.h src/*/*.[ch] |
+	grep -oE 'E[A-Z]+' | sort -u)
+texts=$(sed -n 's/^	\[\(E[A-Z]*\)\] = .*/\1/p' src/base/error.c | sort -u)
+if [ "$named" != "$texts" ]; then
+	echo "src/base/error.c: each of these is named without a text, or has a text for nothing:" \
+		$(printf '%s\n%s\n' "$named" "$texts" | sort | uniq -u) >&2
+	exit 1
+fi
+
 # The core is to be read in an evening.
 evening=$(sed -n '/^## In an evening/,/^Then /{/^Then /!p}' src/README.md |
 	grep -o '`[a-z]*/[a-z_]*\.[ch]`' | tr -d '`' | sed 's|^|src/|')

@@ -123,7 +123,7 @@ int broker_init(struct broker *broker)
 	hash_begin();
 	status = start_pools(env);
 	if (status != 0) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pools: %s", strerror(-status));
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pools: %s", baton_error_text(status));
 		return status;
 	}
 	status = env_board_start(env);

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
+#include <baton/error.h>
 #include <baton/fan_out.h>
 
 #define SESSIONS 1000
@@ -52,7 +52,7 @@ int main(void)
 	baton_fan_out_stats_read(fan_out, &counts);
 	status = baton_fan_out_status(fan_out, &failed);
 	printf("fan_out: %d of %d delivered, %zu failed, the first at %zu: %s\n", delivered,
-	       SESSIONS, counts.failed, failed, strerror(-status));
+	       SESSIONS, counts.failed, failed, baton_error_text(status));
 	baton_fan_out_unref(fan_out);
 	return delivered != SESSIONS - 1 || failed != 17 || status != -EPIPE;
 }

@@ -11,6 +11,7 @@
  * Lines come from stdin; what happens goes to stdout. A node that was frozen may not know yet that
  * its session is another's: it publishes under an old generation, and is refused.
  */
+#include <baton/error.h>
 #include <baton/redis.h>
 #include <baton/remote.h>
 #include <baton/timer.h>
@@ -158,7 +159,7 @@ static void say(const char *id, int error, const char *done)
 	if (error == -EPERM)
 		printf("%s refused: the session is another's\n", id);
 	else if (error)
-		printf("%s failed: %s\n", id, strerror(-error));
+		printf("%s failed: %s\n", id, baton_error_text(error));
 	else
 		printf("%s %s\n", id, done);
 }
@@ -255,7 +256,7 @@ int main(int argc, char **argv)
 	error = baton_remote_create(&options, &remote);
 	if (error) {
 		fprintf(stderr, "%s: %s\n", argv[0],
-		        remote ? baton_remote_error(remote) : strerror(-error));
+		        remote ? baton_remote_error(remote) : baton_error_text(error));
 		if (remote)
 			baton_remote_destroy(remote);
 		return 69;

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 
+#include <baton/error.h>
 #include <baton/thread.h>
 #include <baton/timer.h>
 
@@ -226,7 +227,8 @@ BATON_EXPORT int baton_remote_create(const struct baton_remote_options *options,
 	}
 	if (error) {
 		snprintf(new->error, sizeof(new->error), "%s",
-		         new->redis &&new->redis->error[0] ? new->redis->error : strerror(-error));
+		         new->redis &&new->redis->error[0] ? new->redis->error
+		                                           : baton_error_text(error));
 		return error;
 	}
 	return 0;

@@ -10,14 +10,15 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include <baton/error.h>
 
 /* Stops the program if `status` is an error; `what` is the call. */
 static inline void must(int status, const char *what)
 {
 	if (status == 0)
 		return;
-	fprintf(stderr, "broker: %s: %s\n", what, strerror(-status));
+	fprintf(stderr, "broker: %s: %s\n", what, baton_error_text(status));
 	abort();
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What the errors of baton's calls mean, for messages. */
+#ifndef BATON_ERROR_H
+#define BATON_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A text for an error that a call of baton has returned, in baton's words: "it has been shut down"
+ * for -ESHUTDOWN, say. (strerror() has the system's words: "Cannot send after transport endpoint
+ * shutdown".) `error`: as it was returned, or errno. What the error means for one call is said
+ * there.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: a constant string, without a full stop. "no error" for 0; "an unknown error" for what
+ * no call of baton returns.
+ */
+const char *baton_error_text(int error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
