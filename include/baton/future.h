@@ -238,7 +238,11 @@ BATON_MUST_USE int baton_future_wait_all_or_cancel(struct baton_future *const *f
  * Returns: 0: the task will never run. -EINPROGRESS: the task runs now and has been told.
  * -EALREADY: the future is complete (a promise: or is being completed just now), or was cancelled
  * before. -EINVAL: the task has not been submitted yet.
- * Thread safety: any thread. Blocking: never; a completion runs continuations on this thread.
+ * Thread safety: any thread. Blocking: never; a completion runs continuations on this thread. While
+ * the call has the baton, a worker may come for the resource. The worker then leaves the resource
+ * to the call, which goes on in its place: the call hands the resource to the executor or releases
+ * it, and before that calls `cancelled` and completes futures for a cancel_pending. (The call
+ * releases an idle resource itself, since a hand-off would wake a thread for nothing.)
  */
 int baton_future_cancel(struct baton_future *future) BATON_NONNULL;
 
@@ -286,8 +290,10 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * refuses, on the completing thread, without the target's baton: no refusal is silent. Where
  * callbacks have nested BATON_NESTING_MAX deep, the function that is told of the refusal is called
  * later on this thread: when the thread's stack is unwound, or before the thread sleeps in a wait.
- * The target must live until then. (A task whose own future is not fresh is a programming error:
- * the task is not run.)
+ * The target must live until then. If the resource's executor has shut down, the task runs on the
+ * completing thread, as other tasks of such a resource do, also within a baton_quiesce(): no other
+ * thread would run the task, and the quiesce may wait for it. (A task whose own future is not fresh
+ * is a programming error: the task is not run.)
  */
 void baton_future_then(struct baton_future *future,
                        struct baton_continuation *continuation) BATON_NONNULL;

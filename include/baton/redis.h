@@ -244,7 +244,10 @@ void baton_redis_scheduler_destroy(struct baton_redis_scheduler *scheduler) BATO
 
 /*
  * Leads if no other does, and then decides what has come. Waits for that at most `timeout_ns`, and
- * returns after each batch. A scheduler that has lost its lease is a candidate again.
+ * returns after each batch. A scheduler that has lost its lease is a candidate again. Redis ends a
+ * waiting read with a tick of its own (its setting `hz`, by default each 100 ms): a run may wait
+ * longer by a tick, and a decision that is due at a time may come later by a tick. A lease that is
+ * shorter than some ticks may be lost.
  * Errors: those of all calls. What the rules have decided is not lost: the next run sends it.
  */
 int baton_redis_scheduler_run(struct baton_redis_scheduler *scheduler,
