@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Takes one job out of the pool's queues, for a thread that runs the rest of the resource itself.
- * The caller takes other jobs, too, and puts them back: a worker into its own run queue, any other
- * thread into the injection queue. A withdrawal, rare and expensive, takes all jobs that can be
- * reached. A recall takes those from outside, if they are few.
+ * The caller takes other jobs, too, and puts them back in their order: a worker into its own run
+ * queue, up to its half, and what is left, as any other thread does, into the injection queue. A
+ * withdrawal, rare and expensive, takes all jobs that can be reached: its cost grows with their
+ * number. A recall takes those from outside, if they are few.
  */
 #include "pool/pool.h"
 
@@ -47,14 +48,16 @@ static bool put_back(struct baton_pool *pool, struct baton__worker *worker,
 
 		if (other == job)
 			found = true;
-		else if (worker)
+		else if (worker && baton__order_length(&worker->order) < BATON_RUNQUEUE_SLOTS / 2)
 			baton__worker_put_back(worker, other);
 		else
 			baton__joblist_append(&others, other);
 	}
 	if (others.count)
 		error = baton__injection_push_list(&pool->injection, &others);
-	BATON_ASSERT(!error); /* pool.in_hands */
+	BATON_ASSERT(!error || worker); /* pool.in_hands */
+	if (worker) /* shutdown_now has closed the queue: this worker runs the jobs */
+		baton__joblist_join(&worker->kept, &others);
 	if (taken > (size_t)found && baton__pool_notify(pool))
 		baton__thread_nudge_all();
 	/* [pool.hands] release: the jobs are back; pairs with [pool.hands] in in_hands. */

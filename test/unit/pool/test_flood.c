@@ -215,6 +215,106 @@ Test(flood, a_worker_moves_jobs_from_outside_once_into_its_queue, .timeout = 60)
 		with_a_worker(rows[i][0], rows[i][1]);
 }
 
+/* ---- Other operations, while many jobs wait ---- */
+
+static void recalls(struct baton__worker *worker)
+{
+	cr_assert_not(baton__pool_recall(&bare.pool, worker, job(0)));
+}
+
+static void steals(struct baton__worker *worker)
+{
+	cr_assert_null(baton__worker_steal(worker, true));
+}
+
+static void steals_from_a_full_queue(struct baton__worker *worker)
+{
+	queue_up(&bare.workers[1], BATON_RUNQUEUE_SLOTS);
+	cr_assert(baton__worker_steal(worker, true));
+}
+
+static void evens_out(struct baton__worker *worker)
+{
+	queue_up(&bare.workers[1], BATON_RUNQUEUE_SLOTS);
+	aim(worker, 1);
+	baton__worker_even_out(worker);
+	cr_assert_eq(queued(worker), 128);
+}
+
+static void overflows(struct baton__worker *worker)
+{
+	queue_up(worker, BATON_RUNQUEUE_SLOTS + 1);
+	cr_assert_eq(queued(worker), 128);
+}
+
+static void fetches(struct baton__worker *worker)
+{
+	cr_assert(fetch_share(worker));
+}
+
+static void looks(struct baton__worker *worker)
+{
+	cr_assert(baton__pool_has_work(&bare.pool));
+	cr_assert_not(baton__worker_holds_jobs(worker));
+	cr_assert_gt(baton__injection_length(&bare.pool.injection), 0);
+	cr_assert_not(baton__injection_close_if_empty(&bare.pool.injection));
+}
+
+/* Operations that concern some of the jobs: moves are bounded by a number. */
+Test(flood, what_concerns_some_jobs_costs_the_same_however_many_wait, .timeout = 30)
+{
+	static const struct {
+		void (*operate)(struct baton__worker *worker);
+		size_t moves;
+	} rows[] = {{recalls, 0},
+	            {steals, 0},
+	            {looks, 0},
+	            {fetches, 5000},
+	            {overflows, 600},
+	            {evens_out, 600},
+	            {steals_from_a_full_queue, 600}};
+
+	for (size_t count = FEW; count <= (size_t)scaled(MANY / 10); count *= 10) {
+		struct flood *flood = flood_of(count);
+
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+			struct baton__worker *worker = begin(3);
+
+			flood->next = 0;
+			while (flood->next < count)
+				push_next(flood, &bare.pool.injection);
+			total = 0;
+			rows[i].operate(worker);
+			cr_assert_leq(total, rows[i].moves, "%zu, %zu: %lu", i, count, total);
+		}
+		flood_end(flood);
+	}
+}
+
+/* A withdrawal concerns all jobs: each is moved a few times, and the order stays. */
+Test(flood, a_withdrawal_puts_all_others_back_in_their_order, .timeout = 30)
+{
+	for (size_t count = FEW; count <= (size_t)scaled(MANY / 10); count *= 10)
+		for (int outside = 0; outside < 2; outside++) {
+			struct baton__worker *worker = begin(2);
+			struct flood *flood = flood_of(count);
+			struct baton_job *wanted = &flood->jobs[count / 2];
+
+			while (flood->next < count)
+				push_next(flood, &bare.pool.injection);
+			total = 0;
+			cr_assert(
+				baton__pool_withdraw(&bare.pool, outside ? NULL : worker, wanted));
+			cr_assert_leq(total, 6 * count, "%zu: %lu", count, total);
+			while (flood->ran < count - 1)
+				run_one(flood, next_job(worker));
+			cr_assert_leq(flood->back, 128U, "%zu: %zu", count, flood->back);
+			cr_assert_not(baton__worker_has_work(worker));
+			cr_assert(baton__injection_is_empty(&bare.pool.injection));
+			flood_end(flood);
+		}
+}
+
 /* What a busy worker has fetched, and not queued, is there for thieves. */
 Test(flood, what_a_worker_has_at_hand_is_stolen_withdrawn_and_collected, .timeout = 10)
 {
