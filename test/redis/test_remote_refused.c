@@ -8,6 +8,7 @@
 #include <hiredis/hiredis.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,20 +265,33 @@ Test(remote_refused, while_the_server_is_away_tasks_are_refused_and_not_after_it
 	server_start(&server, NULL);
 	remote = join(&server, "one", BATON_SECOND, count, NULL);
 	expect(remote, "a", "1");
-	for (int i = 0; i < 2; i++) {
-		server_kill(&server);
+	/* Twice it is killed, and twice stopped. */
+	for (int i = 0; i < 4; i++) {
+		struct question *first = next;
+		const bool stopped = i % 2;
+
+		if (stopped)
+			cr_assert_eq(kill(server.pid, SIGSTOP), 0);
+		else
+			server_kill(&server);
 		for (; next < lost + 5000 && !error; next++) {
 			error = ask(remote, next, "b", "");
 			usleep(1000);
 		}
-		cr_assert(error == -ECONNREFUSED || error == -ETIMEDOUT, "%d", error);
-		server_restart(&server, NULL);
+		cr_assert(error == -ETIMEDOUT || (!stopped && error == -ECONNREFUSED), "%d", error);
+		if (stopped)
+			cr_assert_eq(kill(server.pid, SIGCONT), 0);
+		else
+			server_restart(&server, NULL);
 		for (int tries = 0; tries < 5000 && error; tries++) {
 			usleep(1000);
 			error = ask(remote, &question, "a", "");
 		}
 		cr_assert_eq(error, 0, "the server is back");
 		cr_assert_eq(await(&question), 0);
+		/* The last one was refused. */
+		for (; stopped && first < next - 1; first++)
+			cr_assert_eq(await(first), 0);
 	}
 	baton_remote_destroy(remote);
 	server_stop(&server);

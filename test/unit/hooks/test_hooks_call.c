@@ -40,6 +40,7 @@ Test(hooks_call, calls_go_through_a_batch, .timeout = 10)
 	check_call(&ledger);
 	cr_assert_eq(resource_counts(&ledger.stats).submitted, 4);
 	cr_assert_eq(resource_counts(&ledger.stats).executed, 4);
+	cr_assert_eq(resource_counts(&ledger.stats).failed, 0);
 	resource_end(&ledger.resource);
 }
 
