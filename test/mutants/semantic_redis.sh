@@ -79,7 +79,8 @@ once()
 }
 for _ in 1 2; do
 	! once "$dir/tests" "$suites" || over survives
-	test=$(sed -n 's/^\[.*FAIL.*\] \([a-z_]*\)::\([a-z_0-9]*\).*/\1\/\2/p' "$dir/log" | head -n 1)
+	test=$(sed -n 's/^\[.*FAIL.*\] \([a-z_]*\)::\([a-z_0-9]*\).*/\1\/\2/p' "$dir/log" |
+		head -n 1)
 	once "$dir/tests" "${test:-$suites}" || ! once build/redis/tests "${test:-$suites}" ||
 		over "killed ${test:-timeout}"
 done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch that is refused leaves everything as it was, whichever of its tasks is to blame: counters,
- * room in the bound, lanes, futures. Then the same batch is accepted.
+ * A batch that is refused leaves everything as it was, whichever of its tasks is to blame:
+ * counters, room in the bound, lanes, futures. Then the same batch is accepted.
  */
 #include "labels.h"
 
