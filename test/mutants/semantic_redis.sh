@@ -32,8 +32,8 @@ over()
 
 case $base in
 remote*) suites='@(remote|remote_much|remote_refused)/*' ;;
-queue.lua | redis_*) suites='@(queue|lost|effect|refused|same)/*' ;;
-*) suites='@(queue|lost|effect|refused|same|remote|remote_much|remote_refused)/*' ;;
+queue.lua | redis_*) suites='@(functions|queue|lost|effect|refused|same)/*' ;;
+*) suites='@(functions|queue|lost|effect|refused|same|remote|remote_much|remote_refused)/*' ;;
 esac
 
 # ---- Mutate, compile ----
