@@ -93,3 +93,16 @@ Test(functions, an_epoch_is_later_than_the_last_one_whatever_the_clock_says)
 		cr_assert_str_eq(record, command);
 	}
 }
+
+/* Whoever joins tells those that own too much, and who renews a lease does not. */
+Test(functions, a_node_that_joins_wakes_the_others)
+{
+	for (int i = 0; i < 3; i++)
+		freeReplyObject(server_ask(&server,
+		                           "FCALL baton_remote_balance 1 {test} node%d "
+		                           "60000 60000 4 1 0 0-0 0",
+		                           i / 2));
+	/* Each stream begins with a hello. */
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:node0"), 2);
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:node1"), 1);
+}

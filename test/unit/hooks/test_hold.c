@@ -48,6 +48,33 @@ Test(hold, futures_run_until_the_batch_has_ended, .timeout = 10)
 	resource_end(&ledger.resource);
 }
 
+static void flushes(void *arg)
+{
+	MUST(baton_batch_flush() == *(int *)arg);
+}
+
+Test(hold, a_flush_that_fails_leaves_a_tasks_own_failure, .timeout = 10)
+{
+	struct entry entries[3];
+	struct ledger ledger;
+
+	ledger_init(&ledger, NULL);
+	ledger.end_status = -EIO;
+	entries_init(entries, 3, &ledger);
+	entries[1].status = -ENOENT;
+	for (int i = 1; i < 3; i++) {
+		entries[i].body = flushes;
+		entries[i].arg = &ledger.end_status;
+	}
+	entries_submit(entries, 3);
+	cr_assert_eq(baton_future_status(&entries[1].future), -ENOENT);
+	cr_assert_eq(baton_future_value(&entries[1].future), &entries[1]);
+	cr_assert_eq(baton_future_status(&entries[2].future), -EIO);
+	cr_assert_eq(baton_future_value(&entries[2].future), NULL);
+	cr_assert_eq(resource_counts(&ledger.stats).failed, 3);
+	resource_end(&ledger.resource);
+}
+
 Test(hold, without_it_futures_complete_at_once, .timeout = 10)
 {
 	struct look look = {NULL, 1, true, 0};
