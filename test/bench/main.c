@@ -18,14 +18,15 @@
 
 /* In this order. A workload looks itself whether any of its groups is wanted. */
 static void (*const workloads[])(void) = {
-	bench_w1_uncontended, bench_w2_async,     bench_w2_sync,       bench_w3_many,
-	bench_w4_pool,        bench_w5_wake,      bench_w6_broker,     bench_w6_seen,
-	bench_w6_mix,         bench_w7_length,    bench_w8_tasks,      bench_w8_resources,
-	bench_w8_threads,     bench_w8_memory,    bench_w9_lanes,      bench_w10_timers,
-	bench_w11_waits,      bench_w12_tags,     bench_w13_trigger,   bench_w14_detach,
-	bench_w15_fan_out,    bench_w16_bounds,   bench_w17_suspend,   bench_w18_hooks,
-	bench_w19_undo,       bench_w20_registry, bench_w21_policies,  bench_w23_overload,
-	bench_w24_load,       bench_w25_rules,    bench_w25_admission, bench_w26_mainloop,
+	bench_w1_uncontended, bench_w2_async,     bench_w2_sync,      bench_w3_many,
+	bench_w4_pool,        bench_w5_wake,      bench_w6_broker,    bench_w6_seen,
+	bench_w6_mix,         bench_w7_length,    bench_w8_tasks,     bench_w8_resources,
+	bench_w8_threads,     bench_w8_memory,    bench_w9_lanes,     bench_w10_timers,
+	bench_w11_waits,      bench_w12_tags,     bench_w13_trigger,  bench_w14_detach,
+	bench_w15_fan_out,    bench_w16_bounds,   bench_w17_suspend,  bench_w18_hooks,
+	bench_w19_undo,       bench_w20_registry, bench_w21_policies, bench_w23_overload,
+	bench_w23_modules,    bench_w24_load,     bench_w25_rules,    bench_w25_admission,
+	bench_w26_mainloop,
 };
 
 static void usage(FILE *to)

@@ -33,6 +33,9 @@ struct peer;
 /* Tasks under way of each producer, where a case bounds them. */
 #define W23_RING 256U
 
+/* With modules: a bound of so many tasks for each resource. */
+#define W23_BOUND 100U
+
 enum w23_disturbance { W23_PAUSE, W23_BURSTS, W23_SLOW_TASKS };
 
 /* One resource of each contender's kind, with the state that its tasks change. */
@@ -42,13 +45,15 @@ struct w23_target {
 		struct baton_resource resource;
 		pthread_mutex_t mutex;
 	};
-	void *queue; /* a peer's */
+	void *queue;               /* a peer's */
+	struct w23_extras *extras; /* of w23_modules.c */
 	struct w23_run *run;
 };
 
 /* The counts of one thread; only that thread writes them. */
 struct w23_counter {
 	uint64_t ran __attribute__((aligned(64)));
+	uint64_t dropped; /* or refused */
 	uint64_t submitted;
 	uint64_t random;
 };
@@ -81,11 +86,21 @@ extern const struct w23_way w23_mutex;
 extern const struct w23_way w23_submit; /* nodes of the producer's own */
 extern const struct w23_way w23_post;   /* the library's nodes */
 extern const struct w23_way w23_peer;
+extern const struct w23_way w23_modules; /* posts to resources that have `modules` */
+
+/* What the resources of a case have besides. */
+struct w23_modules {
+	const char *name;
+	bool lanes, stats, hooks, tags;
+	bool bounded; /* by W23_BOUND tasks, with this policy */
+	enum baton_bound_policy policy;
+};
 
 struct w23_case {
 	const char *contender;
 	const struct w23_way *way;
 	const struct peer *peer;
+	const struct w23_modules *modules;
 	bool ring; /* a producer has at most W23_RING tasks under way */
 	unsigned producers;
 	enum w23_disturbance disturbance;
@@ -117,6 +132,14 @@ static inline void w23_ran(struct w23_producer *producer)
 	__atomic_store_n(&counter->ran, counter->ran + 1, __ATOMIC_RELAXED);
 	if (producer)
 		(void)__atomic_fetch_add(&producer->finished, 1, __ATOMIC_RELEASE);
+}
+
+/* A task will not run. */
+static inline void w23_dropped(void)
+{
+	struct w23_counter *counter = w23_counter();
+
+	__atomic_store_n(&counter->dropped, counter->dropped + 1, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t w23_below(uint64_t *random, uint32_t end)

@@ -67,20 +67,23 @@ struct look {
 struct seen {
 	struct look *looks;
 	unsigned count;
-	uint64_t base_ran, base_submitted;
+	uint64_t base_ran, base_submitted, base_dropped;
 	uint64_t start_ns;
 	double most;
 };
 
-static void sum(uint64_t *ran, uint64_t *submitted)
+static void sum(uint64_t *ran, uint64_t *submitted, uint64_t *dropped)
 {
 	unsigned end = W23_PRODUCERS_MAX + __atomic_load_n(&counter_count, __ATOMIC_RELAXED);
 
 	*ran = 0;
 	*submitted = 0;
+	*dropped = 0;
 	/* First what has run: a task that comes in between makes no negative number. */
-	for (unsigned i = 0; i < end; i++)
+	for (unsigned i = 0; i < end; i++) {
 		*ran += __atomic_load_n(&counters[i].ran, __ATOMIC_RELAXED);
+		*dropped += __atomic_load_n(&counters[i].dropped, __ATOMIC_RELAXED);
+	}
 	for (unsigned i = 0; i < W23_PRODUCERS_MAX; i++)
 		*submitted += __atomic_load_n(&counters[i].submitted, __ATOMIC_RELAXED);
 }
@@ -90,11 +93,13 @@ static struct look look(struct seen *seen)
 	struct look now;
 	uint64_t ran;
 	uint64_t submitted;
+	uint64_t dropped;
 
-	sum(&ran, &submitted);
+	sum(&ran, &submitted, &dropped);
 	now.at_ms = (double)(machine_now_ns() - seen->start_ns) / 1e6;
 	now.ran = (double)(ran - seen->base_ran);
-	now.waiting = (double)(submitted - seen->base_submitted) - now.ran;
+	now.waiting = (double)(submitted - seen->base_submitted) - now.ran -
+	              (double)(dropped - seen->base_dropped);
 	if (now.waiting > seen->most)
 		seen->most = now.waiting;
 	if (seen->count < LOOKS_MAX)
@@ -311,7 +316,7 @@ void w23_run_case(const void *setup, double *values)
 	run.slow = machine_work_of((double)W23_PAUSE_NS);
 	for (unsigned m = 0; m < BENCH_METRICS_MAX; m++)
 		values[m] = NAN;
-	sum(&seen.base_ran, &seen.base_submitted);
+	sum(&seen.base_ran, &seen.base_submitted, &seen.base_dropped);
 	seen.start_ns = machine_now_ns();
 	start(&run);
 	prefer_this_thread(true);

@@ -61,7 +61,46 @@ static void say_who_grew(const struct w23_case *cases, size_t count)
 	(void)fflush(stdout);
 }
 
-static void run_group(const struct w23_case *like, const char *disturbance)
+/* The mutex, and a row for each set of modules. */
+static size_t module_cases(struct w23_case *cases, const struct w23_case *like)
+{
+	static const struct w23_modules modules[] = {
+		{.name = "baton post, nothing besides"},
+		{.name = "  statistics", .stats = true},
+		{.name = "  drain hooks", .hooks = true},
+		{.name = "  tags", .tags = true},
+		{.name = "  lanes", .lanes = true},
+		{.name = "  bound, refuse", .bounded = true, .policy = BATON_BOUND_REFUSE},
+		{.name = "  bound, drop the newest",
+	         .bounded = true,
+	         .policy = BATON_BOUND_DROP_NEWEST},
+		{.name = "  bound, wait", .bounded = true, .policy = BATON_BOUND_WAIT},
+		{.name = "  lanes, bound, drop the oldest",
+	         .lanes = true,
+	         .bounded = true,
+	         .policy = BATON_BOUND_DROP_OLDEST},
+		{.name = "  lanes, bound, drop the lowest",
+	         .lanes = true,
+	         .bounded = true,
+	         .policy = BATON_BOUND_DROP_LOWEST},
+		{.name = "  all of them",
+	         .lanes = true,
+	         .stats = true,
+	         .hooks = true,
+	         .tags = true,
+	         .bounded = true,
+	         .policy = BATON_BOUND_DROP_LOWEST},
+	};
+	size_t count = 0;
+
+	_Static_assert(1 + sizeof(modules) / sizeof(modules[0]) <= CASES_MAX, "all fit");
+	(void)add(cases, &count, like, "pthread_mutex", &w23_mutex);
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		add(cases, &count, like, modules[i].name, &w23_modules)->modules = &modules[i];
+	return count;
+}
+
+static void run_group(const struct w23_case *like, const char *disturbance, bool modules)
 {
 	struct w23_case all[CASES_MAX];
 	struct w23_case *setups[CASES_MAX];
@@ -75,11 +114,12 @@ static void run_group(const struct w23_case *like, const char *disturbance)
 			"ms are at 0.8 of before; disturbance: how long its thread was at it",
 	};
 
-	(void)snprintf(name, sizeof(name), "W23: overload, %u producers, %s%s", like->producers,
-	               disturbance, like->stages ? ", two stages" : "");
+	(void)snprintf(name, sizeof(name), "W23%s: overload, %u producers, %s%s",
+	               modules ? " modules" : "", like->producers, disturbance,
+	               like->stages ? ", two stages" : "");
 	if (!bench_wanted(name))
 		return;
-	group.case_count = all_cases(all, like);
+	group.case_count = modules ? module_cases(all, like) : all_cases(all, like);
 	for (size_t i = 0; i < group.case_count; i++) {
 		setups[i] = &all[i];
 		cases[i] = (struct bench_case){all[i].contender, w23_run_case, &setups[i]};
@@ -113,6 +153,31 @@ void bench_w23_overload(void)
 				                             .disturbance =
 				                                     disturbances[d].disturbance,
 				                             .stages = disturbances[d].stages},
-				          disturbances[d].name);
+				          disturbances[d].name, false);
+	bench_options.runs = runs;
+}
+
+/* With modules: the same disturbances, 4 producers. */
+void bench_w23_modules(void)
+{
+	static const struct {
+		enum w23_disturbance disturbance;
+		const char *name;
+	} disturbances[] = {
+		{W23_PAUSE, "all paused for 20 ms"},
+		{W23_BURSTS, "10 tasks of 30 us each"},
+		{W23_SLOW_TASKS, "a task of 20 ms in 10"},
+	};
+	const unsigned runs = bench_options.runs;
+	/* All of it takes five minutes. */
+	const size_t count = bench_options.deep || bench_options.only
+	                             ? sizeof(disturbances) / sizeof(disturbances[0])
+	                             : 1;
+
+	bench_options.runs = runs < RUNS_MAX ? runs : RUNS_MAX;
+	for (size_t d = 0; d < count; d++)
+		run_group(&(struct w23_case){.producers = 4,
+		                             .disturbance = disturbances[d].disturbance},
+		          disturbances[d].name, true);
 	bench_options.runs = runs;
 }

@@ -9,6 +9,7 @@
 #include "peers/peer.h"
 #include "team.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void must(bool ok)
@@ -229,6 +230,87 @@ static void baton_work(struct w23_target *target, struct machine_work *work)
 
 const struct w23_way w23_submit = {baton_begin, baton_end, submit, baton_pause, baton_work};
 const struct w23_way w23_post = {baton_begin, baton_end, post, baton_pause, baton_work};
+
+/* ---- baton with modules ---- */
+
+#define LANES 3U /* lane 0 is exempt from a bound */
+
+struct w23_extras {
+	struct baton_resource_stats stats;
+	struct baton_lanes lanes;
+	struct baton_lane array[LANES];
+	struct baton_bound bound;
+	struct baton_tag tag;
+};
+
+static int batch_begins(struct baton_resource *resource)
+{
+	(void)resource;
+	return 0;
+}
+
+static void modules_begin(struct w23_run *run)
+{
+	static struct baton_resource_config config;
+	static struct baton_bound_config limits;
+	const struct w23_modules *modules = run->what->modules;
+	struct w23_extras *extras = calloc(run->target_count, sizeof(*extras));
+
+	must(extras != NULL);
+	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	config.executor = hot_executor();
+	if (modules->hooks)
+		config.batch_begin = config.batch_end = batch_begins;
+	limits = (struct baton_bound_config){
+		.tasks_max = W23_BOUND, .policy = modules->policy, .exempt = 1U << 0};
+	for (unsigned i = 0; i < run->target_count; i++) {
+		struct w23_target *target = &run->targets[i];
+
+		target->extras = &extras[i];
+		baton_resource_init(&target->resource, &config);
+		if (modules->stats)
+			baton_resource_set_stats(&target->resource, &extras[i].stats);
+		if (modules->lanes) {
+			baton_lanes_init(&extras[i].lanes, extras[i].array, LANES, NULL);
+			baton_resource_set_lanes(&target->resource, &extras[i].lanes);
+		}
+		if (modules->bounded) {
+			baton_bound_init(&extras[i].bound, &limits);
+			baton_resource_set_bound(&target->resource, &extras[i].bound);
+		}
+	}
+}
+
+static void modules_end(struct w23_run *run)
+{
+	baton_end(run);
+	free(run->targets[0].extras);
+}
+
+static void posted_dropped(void *argument)
+{
+	(void)argument;
+	w23_dropped();
+}
+
+static void modules_post(struct w23_producer *producer, struct w23_target *target)
+{
+	const struct w23_modules *modules = target->run->what->modules;
+	const struct baton_label label = {
+		.lane = (uint8_t)(1 + w23_below(&w23_counter()->random, LANES - 1)),
+		.tag = modules->tags ? &target->extras->tag : NULL,
+	};
+	const struct baton_call_options options = {
+		.fn = posted_run, .arg = target, .label = &label, .cancelled = posted_dropped};
+	const int error = baton_post_with(&target->resource, &options);
+
+	must(!error || error == -EAGAIN);
+	if (error)
+		w23_dropped();
+}
+
+const struct w23_way w23_modules = {modules_begin, modules_end, modules_post, baton_pause,
+                                    baton_work};
 
 /* ---- The peers ---- */
 
