@@ -1,23 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a failed assertion does (the only place where the library prints or ends the process), and
- * the library's version.
+ * What a failed assertion does (the only place where the library ends the process), how the library
+ * prints, and the library's version.
  */
 #include "base/platform.h"
 
 #include <baton/version.h>
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 #define LINE_MAX_BYTES 512
 
+void baton__print(const char *format, ...)
+{
+	char line[LINE_MAX_BYTES + 256];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	if ((size_t)length >= sizeof(line)) {
+		length = (int)sizeof(line) - 1;
+		line[length - 1] = '\n';
+	}
+	/* Ends: each failure is a signal. */
+	while (write(STDERR_FILENO, line, (size_t)length) < 0 && errno == EINTR)
+		;
+}
+
 static void print_line(const char *what, const char *file, int line)
 {
-	(void)fprintf(stderr, "baton: %s (%s:%d)\n", what, file, line);
+	baton__print("baton: %s (%s:%d)\n", what, file, line);
 }
 
 BATON_EXPORT void (*baton_assert_hook)(const char *, const char *, int) = print_line;

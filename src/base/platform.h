@@ -33,6 +33,13 @@ extern void (*baton_assert_hook)(const char *what, const char *file, int line);
 
 _Noreturn BATON_COLD void baton__assert_fail(const char *what, const char *file, int line);
 
+/*
+ * Prints one line, which ends with a newline, to stderr: by one write, so that the line is whole
+ * whatever other threads print and however the program buffers stderr. A long line is cut at its
+ * end. Called by a failed assertion, and by the watchdog.
+ */
+__attribute__((format(printf, 1, 2))) void baton__print(const char *format, ...);
+
 /* For the library's own invariants. On in every build, cheap, one condition each. */
 #define BATON_ASSERT(condition)                                                                    \
 	(BATON_LIKELY(condition)                                                                   \

@@ -39,7 +39,7 @@ static void report(const struct baton_watchdog *watchdog, const struct baton_stu
 	if (watchdog->options.report)
 		watchdog->options.report(stuck, watchdog->options.arg);
 	else
-		(void)fprintf(stderr, "baton: stuck: %s\n", stuck->message);
+		baton__print("baton: stuck: %s\n", stuck->message);
 }
 
 static void look_at_line(const struct baton_watchdog *watchdog, struct baton__board_line *line,
@@ -139,7 +139,7 @@ static void look(struct baton_watchdog *watchdog)
 static void trace_done(struct baton__trace_request *request, int error)
 {
 	if (error && !request->told)
-		(void)fprintf(stderr, "baton: trace: %s: %s\n", request->path, strerror(-error));
+		baton__print("baton: trace: %s: %s\n", request->path, strerror(-error));
 	request->error = error;
 	/* [trace.request] release: the error, and that the request has been read; pairs with
 	 * [trace.request] in baton__trace_take. */
