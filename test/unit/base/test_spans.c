@@ -24,6 +24,7 @@ Test(spans, an_endless_capture_limit_cuts_no_stay, .timeout = 10)
 
 		fix.config.capture_limit_ns = endless[i];
 		fix.counted = true;
+		fix.stats = (struct baton_resource_stats){0};
 		fixture_stash();
 		steps_init(steps, STEPS, &fix.journal, 0);
 		occupy(&fix.occupant, &fix.resource);

@@ -399,10 +399,10 @@ Test(call, withdrawn_at_its_deadline_it_never_runs, .timeout = 10)
 	cr_assert_eq(baton_call_with(&resource, &options, &value), -ETIMEDOUT);
 	cr_assert_eq(value, &occupant);
 	release(&occupant);
-	resource_end(&resource);
-	cr_assert_eq(counter, 1);
 	options.deadline = &malformed;
 	cr_assert_eq(baton_call_with(&resource, &options, NULL), -EINVAL);
+	resource_end(&resource);
+	cr_assert_eq(counter, 1);
 }
 
 /* ---- A call whose function runs cannot be withdrawn ---- */

@@ -123,6 +123,7 @@ Test(should_yield, a_time_limit_counts_from_the_second_task_or_the_first_questio
 	cr_assert_not(askers[1].before);
 	cr_assert(askers[1].after);
 	config.capture_limit_ns = 60 * (1000 * MS);
+	baton_resource_init(&resource, &config);
 	for (int i = 0; i < 2; i++)
 		baton_task_init(&askers[i].task, asker_run, NULL);
 	cr_assert_eq(baton_submit_batch(&resource, tasks, 2), 0);

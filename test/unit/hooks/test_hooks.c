@@ -131,6 +131,7 @@ Test(hooks, a_batch_ends_when_its_time_is_over, .timeout = 10)
 	cr_assert_geq(ledger.begun, 2);
 	cr_assert_leq(ledger.sizes[0], 2);
 	ledger.config.batch_ns = 3600000000000U;
+	baton_resource_init(&ledger.resource, &ledger.config);
 	entries_init(entries, 4, &ledger);
 	entries_submit(entries, 4);
 	cr_assert_eq(ledger.sizes[ledger.begun - 1], 4);
@@ -335,6 +336,7 @@ Test(hooks, either_hook_may_be_missing, .timeout = 10)
 	entries_submit(entries, 3);
 	cr_assert_eq(ledger.begun, 1);
 	ledger.config.batch_begin = NULL;
+	baton_resource_init(&ledger.resource, &ledger.config);
 	entries_init(entries, 3, &ledger);
 	entries_submit(entries, 3);
 	cr_assert_eq(ledger.begun, 1);

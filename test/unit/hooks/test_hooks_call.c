@@ -64,9 +64,10 @@ Test(hooks_call, try_call_does_not_wait, .timeout = 10)
 	cr_assert_eq(baton_try_call(&ledger.resource, note_call, &ledger, NULL), -EAGAIN);
 	release(&occupant);
 	cr_assert_eq(ledger.entered, 0);
-	resource_end(&ledger.resource);
+	cr_assert_eq(baton_resource_close(&ledger.resource), 0);
 	cr_assert_eq(baton_try_call(&ledger.resource, note_call, &ledger, NULL), -EPIPE);
 	cr_assert_eq(ledger.begun, 1);
+	resource_end(&ledger.resource);
 }
 
 /* ---- What a call that runs at once leaves to others (L7, L8) ---- */

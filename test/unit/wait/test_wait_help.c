@@ -97,7 +97,7 @@ static int ticker_run(struct baton_task *task)
 
 Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT, never_here;
 	struct baton_manual *manual = NULL;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct timespec deadline = deadline_in_ms(50);
@@ -113,8 +113,9 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 	occupy(&occupant, &busy);
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&busy, &step.task), 0);
-	config.capture_limit = 0;
-	baton_resource_init(&ticking, &config);
+	never_here = config;
+	never_here.capture_limit = 0;
+	baton_resource_init(&ticking, &never_here);
 	cr_assert_eq(baton_submit(&ticking, &ticker.task), 0);
 	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
 	cr_assert_eq(journal.count, 0);
