@@ -65,6 +65,9 @@ struct baton_future {
 
 /*
  * Makes a fresh future or promise, also out of a used one. A fresh future serves one submit.
+ * baton-top, the watchdog and gdb name the thread that has called baton_promise_init() as the
+ * maker of a promise that another thread waits for. A promise of BATON_PROMISE_INIT has no maker
+ * that they could name, since no code runs there.
  *
  * Thread safety: the owner.
  */
