@@ -94,9 +94,9 @@ BATON_EXPORT int baton_board_dump(struct baton_board *board, int fd)
 	uint64_t now_ns;
 	int error;
 
+	baton_board_refresh(board);
 	if (!baton__board_look_begin(board))
 		return -ECHILD;
-	baton_board_refresh(board);
 	now_ns = file->refreshed_ns;
 	(void)snprintf(message, sizeof(message), "baton: process %" PRId64 ", %u threads wait",
 	               file->pid, file->waits);
