@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <ck_epoch.h>
@@ -53,9 +54,12 @@ static uint32_t sleepers; /* threads whose `asleep` is set, or is about to be */
 static uint32_t exit_key; /* the key plus 1; 0: there is no key yet */
 static uint32_t watches_forks;
 
+static __thread bool exits; /* on_thread_exit has been called for this thread */
+
 static void on_thread_exit(void *record)
 {
 	(void)record;
+	exits = true;
 	baton__thread_detach();
 }
 
@@ -164,6 +168,35 @@ static int set_at_exit(struct baton__thread *thread)
 	return pthread_setspecific((pthread_key_t)(load_acquire(&exit_key) - 1), thread);
 }
 
+/* The thread leaves its record. */
+static void check_left(const struct baton__thread *thread)
+{
+	if (BATON_UNLIKELY(thread->top) && !baton__forked())
+		BATON_MISUSE("pthread_exit",
+		             "the thread ends inside a task (or was cancelled there): return from "
+		             "the task first");
+	/* A record that is given back inside a section would stop all reclaiming for ever, and a
+	 * thread that adopts the record would be inside the section. */
+	if (BATON_UNLIKELY(thread->epoch && thread->epoch->active) && !baton__forked())
+		BATON_MISUSE("baton_epoch_enter",
+		             "the thread ends inside the section: call baton_epoch_leave first");
+}
+
+/* Takes over a used record that its thread could not give back (thread.late). */
+static bool take_over(struct baton__thread *thread)
+{
+	/* Relaxed, here and below: the record's thread has left the process before the kernel no
+	 * longer finds it, and all that it did comes before that. */
+	uint64_t late = load_relaxed(&thread->late);
+
+	if (BATON_LIKELY(!late) || !syscall(SYS_tgkill, getpid(), (pid_t)(uint32_t)late, 0) ||
+	    errno != ESRCH || !cas_relaxed(&thread->late, &late, 0))
+		return false;
+	check_left(thread);
+	store_relaxed(&thread->member, NULL);
+	return true;
+}
+
 static struct baton__thread *adopt(void)
 {
 	struct baton__thread *thread;
@@ -176,6 +209,8 @@ static struct baton__thread *adopt(void)
 		/* [thread.owner] acquire: the record as its last thread left it; pairs with
 		 * [thread.owner] in detach */
 		if (!used && cas_acquire(&thread->used, &used, 1))
+			return thread;
+		if (used && take_over(thread))
 			return thread;
 	}
 	return NULL;
@@ -225,6 +260,8 @@ int baton__thread_attach(void)
 	thread->session++;
 	thread->calling_max = BATON_CALLING_MAX;
 	store_relaxed(&thread->tid, (uint32_t)gettid()); /* others read it for messages */
+	if (BATON_UNLIKELY(exits))
+		store_relaxed(&thread->late, thread->session << 32 | thread->tid);
 	baton__self = thread;
 	return 0;
 }
@@ -252,17 +289,10 @@ void baton__thread_detach(void)
 
 	if (thread == &nobody)
 		return;
-	if (BATON_UNLIKELY(thread->top) && !baton__forked())
-		BATON_MISUSE("pthread_exit",
-		             "the thread ends inside a task (or was cancelled there): return from "
-		             "the task first");
-	/* A record that is given back inside a section would stop all reclaiming for ever, and a
-	 * thread that adopts the record would be inside the section. */
-	if (BATON_UNLIKELY(thread->epoch && thread->epoch->active) && !baton__forked())
-		BATON_MISUSE("baton_epoch_enter",
-		             "the thread ends inside the section: call baton_epoch_leave first");
+	check_left(thread);
 	baton__node_flush(thread);
 	store_relaxed(&thread->member, NULL);
+	store_relaxed(&thread->late, 0);
 	baton__self = &nobody;
 	(void)set_at_exit(NULL);
 	/* [thread.owner] release: the record as this thread leaves it; pairs with [thread.owner] in

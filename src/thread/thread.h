@@ -28,6 +28,13 @@
  *    (future.wanted, future.c): either the sleeper finds that the visitor has left, or the visitor
  *    finds WANTED. Progress: a thread is nudged once for each look that met a visitor, and of the
  *    nudged threads at least one finds no visitor.
+ * thread.late: Destructors of other keys may use baton after the destructor of the thread's record
+ *    has given the record back. Then the thread has a record again, and gives it back in the next
+ *    round of destructors; after the last round (PTHREAD_DESTRUCTOR_ITERATIONS) it cannot. `late`
+ *    names a thread that took the record so late: the lower half of `session`, and the thread's
+ *    tid; 0: none. A thread that wants a record takes over one whose late thread has left the
+ *    process, by a CAS of `late` to 0. The value does not come back while that CAS is under way:
+ *    a tid does, a session does not.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H
@@ -135,6 +142,7 @@ struct baton__thread {
 	} * in_time;
 	uint64_t yields_from_ns;        /* yield.c: no sched_yield before this moment */
 	uint64_t session;               /* the number of threads that have had this record */
+	uint64_t late;                  /* thread.late */
 	uint32_t tid;                   /* the kernel's id of the last of these */
 	struct baton__helping *helping; /* the innermost; NULL: none. Owner only */
 	bool resumes_later;             /* suspend.c: a resume_later is under way */
@@ -157,7 +165,7 @@ struct baton__thread {
 		uint32_t maker; /* the kernel's id of the thread that has made the promise, or 0 */
 	} wait;
 	/* Below: words that other threads read or write. Of those above, other threads use `used`,
-	 * `member` and `next`; they read `tid`, `ring` and `wait` for messages and traces. */
+	 * `late`, `member`, `next`; they read `tid`, `ring` and `wait` for messages and traces. */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* thread.sleep */
 	uint32_t nudge;                      /* thread.watch: a futex word */
 	/* While asleep: the resource of the awaited task. NULL: several resources, or a resource
