@@ -437,13 +437,15 @@ ifdef HAVE_REDIS
 check-symbols: $(REDIS_MADE)
 endif
 
-check-shared: build/test/shared/dlclose $(SHARED) ## dlopen, use, dlclose, and again
-	$(Q)timeout 60 $< $(SHARED)
+check-shared: $(SHARED) build/test/shared/dlclose build/test/shared/copies ## dlclose; two copies
+	$(Q)timeout 60 build/test/shared/dlclose $(SHARED)
+	$(Q)cp $(SHARED) build/test/shared/copy.so
+	$(Q)timeout 60 build/test/shared/copies $(SHARED) build/test/shared/copy.so
 
-build/test/shared/dlclose: build/test/shared/dlclose.o
+build/test/shared/%: build/test/shared/%.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -ldl -pthread
--include build/test/shared/dlclose.d
+-include build/test/shared/dlclose.d build/test/shared/copies.d
 
 check-deps: ## what is said where something is missing
 	$(Q)test/deps.sh
