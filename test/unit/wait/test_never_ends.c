@@ -200,6 +200,8 @@ static int waits_for_any_future(struct scene *scene)
 
 static void stand(struct scene *scene)
 {
+	/* Publishes what the third thread ends. */
+	atomic_store(&scene->tids[1], thread_id());
 	gate_open(&scene->stands);
 	gate_pass(&scene->held);
 }
@@ -385,7 +387,6 @@ static void *second_main(void *arg)
 {
 	struct cell *cell = arg;
 
-	atomic_store(&cell->scene.tids[1], thread_id());
 	cell->scene.statuses[1] = cell->obstacle->stands(&cell->scene);
 	return NULL;
 }
