@@ -15,6 +15,7 @@
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "net/address.h"
 #include "net/connection.h"
 #include "net/loop.h"
@@ -97,13 +98,13 @@ static void login_tell(struct connection *connection, const struct login *login)
 		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "user \"%.*s\": wrong name or password",
 		         user.size < LOGIN_USER_LOGGED ? (int)user.size : LOGIN_USER_LOGGED,
 		         user.bytes);
-		login_refuse(connection, LOGIN_BAD_PASSWORD, "wrong name or password");
+		login_refuse(connection, LOGIN_BAD_PASSWORD, WHY_WRONG_PASSWORD);
 		break;
 	case LOGIN_TOO_MANY:
-		login_refuse(connection, LOGIN_UNAVAILABLE, "more than --max-logins wait");
+		login_refuse(connection, LOGIN_UNAVAILABLE, WHY_MAX_LOGINS);
 		break;
 	case LOGIN_UNCHECKED: /* a shutdown does not make a password wrong: no CONNACK */
-		connection->why = "the broker ends";
+		connection->why = WHY_SHUTDOWN;
 		break;
 	}
 	connection_close(connection);
@@ -242,10 +243,10 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	if (connect.user_name.bytes == NULL)
 		return options->anonymous
 		               ? login_admit(connection)
-		               : login_refuse(connection, LOGIN_NOT_AUTHORISED, "anonymous");
+		               : login_refuse(connection, LOGIN_NOT_AUTHORISED, WHY_ANONYMOUS);
 	if (connect.password.bytes == NULL ||
 	    memchr(connect.password.bytes, '\0', connect.password.size) != NULL)
-		return login_refuse(connection, LOGIN_BAD_PASSWORD, "no password");
+		return login_refuse(connection, LOGIN_BAD_PASSWORD, WHY_NO_PASSWORD);
 	return login_start(connection, connect.user_name, connect.password);
 }
 

@@ -7,6 +7,7 @@
 
 #include "broker.h"
 #include "common/log.h"
+#include "common/why.h"
 #include "login.h"
 #include "net/connection.h"
 #include "net/loop.h"
@@ -80,23 +81,28 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 	struct codec_connect connect;
 	int status;
 
-	if (connection->session != NULL)
+	if (connection->session != NULL) {
+		connection->why = WHY_CONNECT_AGAIN;
 		return -EPROTO;
+	}
 	status = codec_connect(frame, &connect);
 	if (status == -EPROTONOSUPPORT)
-		return refuse(connection, 1, "another version of MQTT");
+		return refuse(connection, 1, WHY_VERSION);
 	if (status == -EPFNOSUPPORT) {
 		/* 3.1.2-1: a client of another protocol would not understand a CONNACK. */
-		connection->why = "another protocol than MQTT";
+		connection->why = WHY_PROTOCOL;
 		return -EPROTO;
 	}
 	if (status != 0)
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)
-		return refuse(connection, 2, "no client id, but a session to keep");
+		return refuse(connection, 2, WHY_NO_ID);
 	/* One and a half times the keep-alive, 3.1.2.10; 0: the client may be silent. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
-	if (connect.will.topic.size > 0 && !names_own(connect.will.topic))
+	if (connect.will.topic.size > 0 && names_own(connect.will.topic))
+		log_line(LOG_LEVEL_WARNING, connect.client_id, "a will is refused: %s",
+		         WHY_OWN_TOPIC);
+	else if (connect.will.topic.size > 0)
 		status = will_make(connection, &connect.will);
 	if (status == 0)
 		status = join_start(&broker_of(connection)->clients, connection, &connect);
@@ -148,8 +154,13 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 			return status;
 	}
 	/* A client's message to one of the broker's own topics is not passed on. */
-	if (names_own(packet.topic))
+	if (names_own(packet.topic)) {
+		if (!connection->told_own)
+			log_line(LOG_LEVEL_WARNING, connection->session->client_id,
+			         "a message is refused: %s", WHY_OWN_TOPIC);
+		connection->told_own = true;
 		return answer_only(connection, &packet);
+	}
 	status = publish(connection, &packet);
 	if (status < 0 && packet.qos == 2)
 		received_remove(&connection->session->received, packet.packet_id);

@@ -10,6 +10,7 @@
 
 #include "broker.h"
 #include "common/hash.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "net/loop.h"
 #include "session/session.h"
@@ -64,7 +65,7 @@ static int publisher_run_found(struct baton_task *task)
 	if (publisher_found(connection, message, &look_up->request) != 0) {
 		if (message->answer != NULL && message->publish.qos == 2) /* it may come again */
 			received_remove(&connection->session->received, message->publish.packet_id);
-		connection_fail(connection, KICK_NO_MEMORY); /* before the answer is freed */
+		connection_fail(connection, WHY_NO_MEMORY); /* before the answer is freed */
 		message_release(message, MESSAGE_REFERENCE + MESSAGE_HOP);
 	}
 	free(look_up);

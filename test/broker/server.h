@@ -23,6 +23,12 @@ const char *server_path(void);
  */
 pid_t server_start(const char *options, unsigned int files);
 
+/* A line of a password file: the password is "secret". */
+#define SERVER_ALICE_HASH                                                                          \
+	"$6$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHl"                             \
+	"xsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"
+#define SERVER_ALICE "alice:" SERVER_ALICE_HASH
+
 #define start_server(options) (story_here(__FILE__, __LINE__), server_start(options, 0))
 
 unsigned int server_port(void);

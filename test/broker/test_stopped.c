@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A broker that is itself late: it is stopped, or gets no CPU. Clients that have sent in time, while
- * the broker could not look, are not closed.
+ * A broker that is itself late: it is stopped, or gets no CPU. Clients that have sent in time,
+ * while the broker could not look, are not closed.
  *
  * The stop hurts most where the loop has looked at its sockets and has not yet judged who is late.
  * The story stops the loop's thread just there: by ptrace, at the end of an epoll_wait() that does
@@ -67,7 +67,7 @@ static pid_t loop_thread(void)
 	return found;
 }
 
-/* Does the thread enter an epoll_wait that does not sleep (1), leave any call (2), or neither (0)? */
+/* 1: the thread enters an epoll_wait that does not sleep; 2: it leaves any call; 0: neither. */
 static int what_call(pid_t thread)
 {
 	struct __ptrace_syscall_info info = {0};

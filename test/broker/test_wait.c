@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops do not wait. The topic table is kept busy: by SUBSCRIBEs with wildcards, each of which costs
- * a pass over many topics. A topic that must be made waits for its turn then, and its publisher with
- * it, but no other client of the same loop.
+ * Loops do not wait. SUBSCRIBEs with wildcards, each of which costs a pass over many topics, keep
+ * the topic table busy. A topic that must be made waits for its turn then, and its publisher waits
+ * with it, but no other client of the same loop.
  */
 #include "client.h"
 #include "server.h"

@@ -15,9 +15,6 @@ struct slice {
 	size_t size;
 };
 
-/* More levels than this in a filter are refused by SUBACK, which bounds the depth of the tree. */
-#define NAMES_LEVELS_MAX 128
-
 bool names_equal(struct slice a, struct slice b);
 
 /*

@@ -92,6 +92,7 @@ struct connection {
 	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
 	struct look_up *look_up;                     /* its packets wait for a topic */
 	struct session_acks *acks;                   /* read in this turn */
+	bool told_own;    /* the log was told of a message to $SYS */
 
 	/* Output. */
 	struct packet *answers; /* acknowledgements of its PUBLISHes, in their order: answers.c */
@@ -200,10 +201,6 @@ void connection_send(struct connection *connection, struct packet *packet);
 /* The drain hook of its resource: tasks have run, so there may be something to write. */
 int connection_drained(struct baton_resource *resource);
 
-#define KICK_NO_MEMORY "no memory"
-#define KICK_TAKEN_OVER "taken over: its client id has come again"
-#define KICK_WRONG_ACK "an acknowledgement of the wrong kind for its packet id"
-
 /* Any thread that holds a charge: closes it; `why` is for the log, and is never freed. */
 void connection_kick(struct connection *connection, const char *why);
 
@@ -213,8 +210,8 @@ bool connection_full(const struct connection *connection);
 
 /*
  * input.c. start: begins to read (errors: libuv's). again: handles the bytes that were kept. last:
- * reads what the socket has and handles it. rest: the same, until a packet is whole or the socket is
- * empty. free: drops the kept bytes. begun: is a packet, or a
+ * reads what the socket has and handles it. rest: the same, until a packet is whole or the socket
+ * is empty. free: drops the kept bytes. begun: is a packet, or a
  * TLS record, incomplete?
  */
 int input_start(struct connection *connection);

@@ -14,10 +14,9 @@
 
 #include "common/env.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "net/loop.h"
-
-static const char stuck[] = "stuck: took nothing for --stuck-timeout seconds";
 
 static uint64_t seconds(unsigned int count)
 {
@@ -38,24 +37,24 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 	*what = NULL;
 	if (connection->writing > 0) {
 		first = connection->progressed + seconds(options->stuck_timeout);
-		*what = stuck;
+		*what = WHY_STUCK;
 	}
 	if (!connection_reads(connection) || connection->login != NULL)
 		return first; /* the broker has paused it */
 	at = connection->opened + seconds(options->connect_timeout);
 	if (connection->session == NULL && at < first) {
 		first = at;
-		*what = "no CONNECT within --connect-timeout seconds";
+		*what = WHY_LATE_CONNECT;
 	}
 	at = connection->begun + seconds(options->packet_timeout);
 	if (input_begun(connection) && at < first) {
 		first = at;
-		*what = "a packet not finished within --packet-timeout seconds";
+		*what = WHY_LATE_PACKET;
 	}
 	at = connection->seen + connection->silence_max;
 	if (connection->silence_max > 0 && at < first) {
 		first = at;
-		*what = "silent for longer than its keep alive allows";
+		*what = WHY_SILENT;
 	}
 	return first;
 }
@@ -98,14 +97,14 @@ void connection_judge(struct connection *connection)
 
 	connection->overdue = false;
 	deadline_look(connection, now);
-	if (deadline_next(connection, &what) <= now && what == stuck &&
+	if (deadline_next(connection, &what) <= now && what == WHY_STUCK &&
 	    deadline_writable(connection))
 		connection->progressed = now;
-	else if (deadline_next(connection, &what) <= now && what != stuck)
+	else if (deadline_next(connection, &what) <= now && what != WHY_STUCK)
 		input_rest(connection);
 	if (connection->closing || deadline_next(connection, &what) > now)
 		return;
-	if (what == stuck)
+	if (what == WHY_STUCK)
 		stats_count(&connection->loop->env->stats.evicted);
 	connection_fail(connection, what);
 }

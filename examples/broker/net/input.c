@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "common/env.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "net/loop.h"
 #include "net/net.h"
@@ -96,13 +97,11 @@ static void input_fail(struct connection *connection, int status)
 	if (status == -EPROTO || status == -EMSGSIZE)
 		connection->loop->stats.malformed++;
 	if (connection->why == NULL && status == -EPROTO)
-		connection->why = "malformed packet";
+		connection->why = WHY_MALFORMED;
 	else if (connection->why == NULL && status == -EMSGSIZE)
-		connection->why = connection->admitted
-		                          ? "packet larger than --max-packet"
-		                          : "more than --max-connect before it was let in";
+		connection->why = connection->admitted ? WHY_MAX_PACKET : WHY_MAX_CONNECT;
 	else if (connection->why == NULL && status == -ENOMEM)
-		connection->why = "no memory";
+		connection->why = WHY_NO_MEMORY;
 	connection_close(connection);
 }
 
@@ -114,7 +113,7 @@ static int input_frame(struct connection *connection, const unsigned char *bytes
 	size_t most = options->packet_max;
 
 	if (!connection->admitted && size > 0 && bytes[0] >> 4 != CODEC_CONNECT) {
-		connection->why = "no CONNECT";
+		connection->why = WHY_NO_CONNECT;
 		return -EPROTO;
 	}
 	if (!connection->admitted && options->connect_max < most)
@@ -205,7 +204,7 @@ static bool input_decrypt(struct connection *connection)
 			return false;
 	}
 	if (size == -EPROTO)
-		connection->why = connection->session == NULL ? "TLS handshake" : "broken TLS";
+		connection->why = connection->session == NULL ? WHY_TLS_HANDSHAKE : WHY_TLS_BROKEN;
 	if (size < 0)
 		connection_close(connection);
 	return true;

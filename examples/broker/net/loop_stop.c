@@ -3,6 +3,7 @@
 #include "common/atomic.h"
 #include "common/env.h"
 #include "common/hop.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "net/loop.h"
 #include "net/net.h"
@@ -36,7 +37,7 @@ static void loop_finish(uv_timer_t *timer)
 	for (struct connection *connection = loop->connections; connection != NULL;
 	     connection = connection->next)
 		if (now >= loop->stop_by || (quiet && loop->quiet_seen && output_empty(connection)))
-			connection_fail(connection, "the broker ends");
+			connection_fail(connection, WHY_SHUTDOWN);
 	loop->quiet_seen = quiet;
 }
 

@@ -3,6 +3,7 @@
 #include "net/stranger.h"
 
 #include "common/env.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "net/loop.h"
 
@@ -75,8 +76,7 @@ bool stranger_hold(struct connection *connection, size_t bytes)
 
 	stranger_set(connection, bytes);
 	while (strangers->bytes > options->strangers_max / options->threads)
-		connection_fail(strangers_largest(strangers),
-		                "strangers hold more than --max-strangers, and this one the most");
+		connection_fail(strangers_largest(strangers), WHY_MAX_STRANGERS);
 	return !connection->closing;
 }
 

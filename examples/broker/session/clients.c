@@ -10,6 +10,7 @@
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "session/join.h"
 #include "session/session.h"
@@ -83,7 +84,7 @@ static void clients_replace(struct clients *clients, struct session *other, stru
 
 	if (!ck_hs_set(&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session),
 	               session, &replaced)) {
-		join_deny(join, CLIENTS_UNAVAILABLE, KICK_NO_MEMORY);
+		join_deny(join, CLIENTS_UNAVAILABLE, WHY_NO_MEMORY);
 		return;
 	}
 	if (ck_hs_count(&clients->sessions) > clients->count_max)
@@ -109,7 +110,7 @@ static int clients_run_join(struct baton_task *task)
 	if (other != NULL && !other->clean && !session->clean)
 		clients_go_on(other, join);
 	else if (!session->clean && clients->kept >= session->env->options.sessions_max)
-		join_deny(join, CLIENTS_UNAVAILABLE, "more than --max-sessions are kept");
+		join_deny(join, CLIENTS_UNAVAILABLE, WHY_MAX_SESSIONS);
 	else
 		clients_replace(clients, other, join);
 	return 0;

@@ -36,6 +36,7 @@
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "session/session.h"
 
@@ -69,7 +70,7 @@ static void delivery_send_ack(struct session *session, uint8_t type, uint16_t pa
 	if (packet == NULL)
 		connection_kick(
 			session->connection,
-			KICK_NO_MEMORY); /* the PUBREL is sent again to the next connection */
+			WHY_NO_MEMORY); /* the PUBREL is sent again to the next connection */
 	else
 		delivery_send(session, packet);
 }
@@ -214,7 +215,7 @@ static int session_run_acknowledge(struct baton_task *task)
 		const struct session_ack *ack = &acks->acks[i];
 
 		if (inflight_acknowledge(&session->inflight, ack->type, ack->packet_id) != 0) {
-			connection_kick(session->connection, KICK_WRONG_ACK); /* 4.8.0-1 */
+			connection_kick(session->connection, WHY_WRONG_ACK); /* 4.8.0-1 */
 			break;
 		}
 		if (ack->type == CODEC_PUBREC)
@@ -256,7 +257,7 @@ static void delivery_again(struct session *session, const struct inflight_entry 
 	struct packet *packet = packet_create(entry->message, qos, entry->retain, false);
 
 	if (packet == NULL) {
-		connection_kick(session->connection, KICK_NO_MEMORY);
+		connection_kick(session->connection, WHY_NO_MEMORY);
 		return;
 	}
 	message_take(entry->message, MESSAGE_REFERENCE);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/hop.h"
+#include "common/why.h"
 #include "mqtt/codec.h"
 #include "net/connection.h"
 #include "session/clients.h"
@@ -53,7 +54,7 @@ static int join_run_end(struct baton_task *task)
 	answer = packet_create_own(bytes, codec_put_connack(bytes, join->present, 0));
 	free(join);
 	if (answer == NULL) {
-		connection_fail(connection, KICK_NO_MEMORY);
+		connection_fail(connection, WHY_NO_MEMORY);
 		return 0;
 	}
 	output_append(connection, answer);
@@ -68,7 +69,7 @@ void join_end(struct join *join)
 
 void join_refuse(struct join *join)
 {
-	connection_kick(join->connection, KICK_TAKEN_OVER);
+	connection_kick(join->connection, WHY_TAKEN_OVER);
 	connection_release(join->connection, CONNECTION_REFERENCE);
 	session_release(join->session);
 	free(join);

@@ -9,6 +9,7 @@
 #include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "session/clients.h"
 #include "session/join.h"
@@ -87,7 +88,7 @@ static int session_run_join(struct baton_task *task)
 	session->waiting = NULL;
 	if (session->connection != NULL) {
 		session->waiting = join;
-		connection_kick(session->connection, KICK_TAKEN_OVER);
+		connection_kick(session->connection, WHY_TAKEN_OVER);
 	} else {
 		session_pass(session, join);
 	}

@@ -9,9 +9,12 @@
 #include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "session/session.h"
 #include "topic/request.h"
 #include "topic/table.h"
+
+#define MATCHER_PLACES_FEW 32
 
 /*
  * The session's subscription at this node; NULL: none. The search ends with the shorter of the two
@@ -77,17 +80,25 @@ static size_t matcher_memory(struct slice filter)
 	       names_levels(filter) * sizeof(struct tree_node);
 }
 
-/* Adds a subscription. NULL: the client may have no more. */
+/* Why the client may have no more. NULL: it may. */
+static const char *matcher_objection(const struct matcher *matcher, const struct session *session,
+                                     size_t memory)
+{
+	const struct broker_options *options = &matcher->env->options;
+
+	if (session->filters >= options->filters_max)
+		return WHY_MAX_FILTERS;
+	return memory > options->filter_bytes_max - session->filter_bytes ? WHY_MAX_FILTER_BYTES
+	                                                                  : NULL;
+}
+
+/* Adds a subscription, which the client may have. */
 static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
                                         struct slice filter, uint8_t qos)
 {
-	const struct broker_options *options = &matcher->env->options;
 	const size_t memory = matcher_memory(filter);
 	struct subscription *subscription;
 
-	if (session->filters >= options->filters_max ||
-	    memory > options->filter_bytes_max - session->filter_bytes)
-		return NULL;
 	subscription = must_alloc(sizeof(*subscription));
 	subscription->memory = memory;
 	subscription->qos = qos;
@@ -104,15 +115,19 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 	struct request_filter *filter = &request->filters[at];
 	struct session *session = request->session;
 	const struct tree_node *node = tree_of_filter(&matcher->tree, filter->name, false);
+	const char *why;
 
 	filter->subscription = node != NULL ? matcher_find(session, node) : NULL;
-	if (filter->subscription == NULL)
-		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
-	else
+	if (filter->subscription != NULL) {
 		/* Relaxed: no other memory depends on it. */
 		store_relaxed(&filter->subscription->qos, filter->qos);
-	if (filter->subscription == NULL)
-		request_refuse(request, at);
+		return;
+	}
+	why = matcher_objection(matcher, session, matcher_memory(filter->name));
+	if (why != NULL)
+		request_refuse(request, at, why);
+	else
+		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
 }
 
 /* Moves the subscription from the tree and its session's list to the request's list. */
@@ -199,39 +214,71 @@ static void matcher_add_node(struct matcher_look *look, const struct tree_node *
 	}
 }
 
-/* As deep as the deepest filter (NAMES_LEVELS_MAX); visits each node at most once. */
-static void matcher_walk(struct matcher_look *look, const struct tree_node *parent,
-                         struct slice rest)
+/* A node whose children are to be looked at, for the rest of the topic. */
+struct matcher_place {
+	const struct tree_node *parent;
+	struct slice rest;
+};
+
+/* Looks at one node's children; `next` are those to be looked at in turn. Returns their count. */
+static int matcher_look_below(struct matcher_look *look, const struct matcher_place *place,
+                              struct matcher_place next[2])
 {
+	const struct tree_node *parent = place->parent, *found;
 	const struct tree_below *below = tree_below(look->tree, parent);
 	const bool wild = parent != NULL || look->wild;
-	struct slice level;
-	const struct tree_node *next[2] = {NULL, NULL};
+	struct slice rest = place->rest, level;
+	int count = 0;
 
 	look->work++;
 	if (wild)
 		matcher_add_node(look, tree_rest(below));
 	if (!names_next_level(&rest, &level)) {
 		matcher_add_node(look, parent);
-		return;
+		return 0;
 	}
-	if (tree_others(below))
-		next[0] = tree_find(look->tree, parent, level);
-	if (wild)
-		next[1] = tree_one(below);
-	for (int i = 0; i < 2; i++)
-		if (next[i] != NULL)
-			matcher_walk(look, next[i], rest);
+	found = wild ? tree_one(below) : NULL;
+	if (found != NULL)
+		next[count++] = (struct matcher_place){found, rest};
+	found = tree_others(below) ? tree_find(look->tree, parent, level) : NULL;
+	if (found != NULL)
+		next[count++] = (struct matcher_place){found, rest};
+	return count;
+}
+
+/*
+ * Visits each node that matches a beginning of the topic, once. `places` is a stack: each level of
+ * the topic adds one place at most, since the place looked at is taken off.
+ */
+static void matcher_walk(struct matcher_look *look, struct slice topic,
+                         struct matcher_place *places)
+{
+	size_t count = 0;
+
+	places[count++] = (struct matcher_place){NULL, topic};
+	while (count > 0) {
+		const struct matcher_place place = places[--count];
+
+		count += (size_t)matcher_look_below(look, &place, &places[count]);
+	}
 }
 
 int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told,
                 struct audience *audience, size_t *work)
 {
 	struct matcher_look look = {.tree = &matcher->tree, .told = told, .audience = audience};
+	struct matcher_place few[MATCHER_PLACES_FEW], *places = few;
+	const size_t most = names_levels(topic) + 2;
 
+	*work = 0;
+	if (most > MATCHER_PLACES_FEW) {
+		places = malloc(most * sizeof(*places));
+		if (places == NULL)
+			return -ENOMEM;
+	}
 	look.wild = topic.bytes[0] != '$';
 	must(baton_epoch_enter(), "read the subscription tree");
-	matcher_walk(&look, NULL, topic);
+	matcher_walk(&look, topic, places);
 	if (look.failed)
 		audience_clear(audience);
 	audience_seal(audience);
@@ -239,6 +286,8 @@ int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told
 	for (size_t i = 0; i < audience->count; i++)
 		session_reference(audience->entries[i].session);
 	baton_epoch_leave();
+	if (places != few)
+		free(places);
 	*work = look.work;
 	return look.failed ? -ENOMEM : 0;
 }

@@ -6,9 +6,22 @@
 #include <string.h>
 
 #include "common/env.h"
+#include "common/log.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "session/session.h"
 #include "topic/table.h"
+
+#define REQUEST_FILTER_LOGGED 128 /* bytes of a filter in the log */
+
+/* Says in the log that a filter is refused. */
+static void request_log(const struct request *request, struct slice filter, const char *why)
+{
+	log_line(LOG_LEVEL_WARNING, request->session->client_id,
+	         "a subscription to \"%.*s\" is refused: %s",
+	         filter.size < REQUEST_FILTER_LOGGED ? (int)filter.size : REQUEST_FILTER_LOGGED,
+	         filter.bytes, why);
+}
 
 /* Is the filter covered by one of --deny-subscribe? */
 static bool request_denied(const struct broker_options *options, struct slice filter)
@@ -17,6 +30,18 @@ static bool request_denied(const struct broker_options *options, struct slice fi
 		if (names_covers(options->denied[i], filter))
 			return true;
 	return false;
+}
+
+/* Why a client may not have this filter. NULL: it may. A filter of MQTT 5's shared subscriptions is
+ * an ordinary one in 3.1.1, and would match nothing that anybody means. */
+static const char *request_objection(const struct broker_options *options, struct slice filter)
+{
+	static const char shared[] = "$share/";
+	const size_t size = sizeof(shared) - 1;
+
+	if (filter.size >= size && memcmp(filter.bytes, shared, size) == 0)
+		return WHY_SHARED;
+	return request_denied(options, filter) ? WHY_DENIED : NULL;
 }
 
 /* SUBACK has a code for each filter: the QoS granted, or 0x80. */
@@ -52,6 +77,7 @@ struct request *request_create(struct table *table, struct connection *connectio
 	struct codec_frame copy = *frame;
 	unsigned char *body;
 	size_t offset = 0;
+	const char *why;
 
 	if (request == NULL)
 		return NULL;
@@ -69,8 +95,10 @@ struct request *request_create(struct table *table, struct connection *connectio
 
 		*filter = (struct request_filter){0};
 		filter->name = codec_filter_next(&copy, &offset, &filter->qos);
-		filter->accepted = subscribe && names_levels(filter->name) <= NAMES_LEVELS_MAX &&
-		                   !request_denied(options, filter->name);
+		why = subscribe ? request_objection(options, filter->name) : NULL;
+		filter->accepted = subscribe && why == NULL;
+		if (why != NULL)
+			request_log(request, filter->name, why);
 	}
 	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
 	                                        packet_id);
@@ -102,8 +130,9 @@ void request_submit(struct request *request)
 	matcher_apply(&request->table->matcher, request);
 }
 
-void request_refuse(struct request *request, size_t at)
+void request_refuse(struct request *request, size_t at, const char *why)
 {
+	request_log(request, request->filters[at].name, why);
 	request->filters[at].accepted = false;
 	request->answer->head[request->answer->head_size - request->count + at] = 0x80;
 }

@@ -78,8 +78,8 @@ struct request *request_create_end(struct table *table, struct session *session)
 /* Submits the first hop. Any thread that holds a reference on the session. */
 void request_submit(struct request *request);
 
-/* For the tree: this filter of a SUBSCRIBE is refused. */
-void request_refuse(struct request *request, size_t at);
+/* For the tree: this filter of a SUBSCRIBE is refused, as SUBACK and the log say. */
+void request_refuse(struct request *request, size_t at, const char *why);
 
 /* For the table. answer: sends the acknowledgement; destroy: frees the request. */
 void request_answer(struct request *request);
