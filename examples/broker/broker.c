@@ -32,6 +32,20 @@ static int load_tls(struct broker *broker)
 	return 0;
 }
 
+static int load_passwords(struct broker *broker)
+{
+	struct vouchers *vouchers;
+	const int status =
+		passwords_load(&broker->passwords, broker->env.options.password_file, &vouchers);
+
+	if (status != 0)
+		return status;
+	for (unsigned int i = 0; i < broker->net.loops_running; i++)
+		loop_use_vouchers(&broker->net.loops[i], vouchers);
+	vouchers_release(vouchers);
+	return 0;
+}
+
 int broker_load(struct broker *broker)
 {
 	const struct broker_options *options = &broker->env.options;
@@ -40,9 +54,7 @@ int broker_load(struct broker *broker)
 	if (status != 0)
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s", options->log_level,
 		         status == -EINVAL ? "no log level in it" : strerror(-status));
-	next = options->password_file != NULL
-	               ? passwords_load(&broker->passwords, options->password_file)
-	               : 0;
+	next = options->password_file != NULL ? load_passwords(broker) : 0;
 	status = status != 0 ? status : next;
 	next = options->tls_cert != NULL ? load_tls(broker) : 0;
 	return status != 0 ? status : next;

@@ -44,6 +44,7 @@ struct login {
 	struct logins *logins;
 	struct connection *connection; /* charged, until the verdict */
 	enum login_verdict verdict;
+	struct password_proof proof;
 	uint64_t address;
 	struct slice user;
 	const char *password;
@@ -84,12 +85,21 @@ static int login_run_end(struct baton_task *task)
 	return 0;
 }
 
+/* Has the password file changed during the check, and lost the user's line? */
+static bool login_outdated(const struct vouchers *vouchers, const struct login *login)
+{
+	return login->verdict == LOGIN_GOOD && vouchers != NULL &&
+	       vouchers->generation > login->proof.generation &&
+	       !vouchers_has(vouchers, login->proof.voucher);
+}
+
 static void login_tell(struct connection *connection, const struct login *login)
 {
 	const struct slice user = login->user;
 
-	switch (login->verdict) {
+	switch (login_outdated(connection->loop->vouchers, login) ? LOGIN_BAD : login->verdict) {
 	case LOGIN_GOOD:
+		connection->voucher = login->proof.voucher;
 		login_admit(connection);
 		connection_pause(connection); /* until the end of this turn */
 		connection_read_on(connection);
@@ -171,7 +181,8 @@ static void login_check(struct baton_plain_job *job)
 	if (load_relaxed(&logins->env->ending)) /* a hint */
 		login->verdict = LOGIN_UNCHECKED;
 	else
-		login->verdict = passwords_check(logins->passwords, login->user, login->password)
+		login->verdict = passwords_check(logins->passwords, login->user, login->password,
+		                                 &login->proof)
 		                         ? LOGIN_GOOD
 		                         : LOGIN_BAD;
 	login_next(login, &logins->resource, login_run_checked);

@@ -15,6 +15,7 @@ struct password {
 	struct slice user;
 	const char *hash;
 	char *line; /* user and hash lie in it */
+	uint64_t voucher;
 };
 
 struct password_list {
@@ -75,6 +76,7 @@ static const char *list_add(struct password_list *list, char *line)
 	user->line = line;
 	user->user = (struct slice){line, (size_t)(colon - line)};
 	user->hash = colon + 1;
+	user->voucher = voucher_of(line, strlen(line));
 	return NULL;
 }
 
@@ -126,6 +128,7 @@ static int list_read(struct password_list *list, FILE *file, const char *path)
 struct exchange {
 	struct passwords *passwords;
 	struct password_list *list;
+	uint64_t generation;
 };
 
 static void *passwords_run_exchange(void *arg)
@@ -135,12 +138,23 @@ static void *passwords_run_exchange(void *arg)
 
 	exchange->passwords->list = exchange->list;
 	exchange->list = old;
+	exchange->generation = ++exchange->passwords->generation;
 	return NULL;
 }
 
-int passwords_load(struct passwords *passwords, const char *path)
+static struct vouchers *list_vouchers(const struct password_list *list)
 {
-	struct exchange exchange = {passwords, must_alloc(sizeof(struct password_list))};
+	struct vouchers *vouchers = vouchers_create(list->count);
+
+	for (size_t i = 0; i < list->count; i++)
+		vouchers->each[i] = list->users[i].voucher;
+	vouchers_sort(vouchers);
+	return vouchers;
+}
+
+int passwords_load(struct passwords *passwords, const char *path, struct vouchers **vouchers)
+{
+	struct exchange exchange = {passwords, must_alloc(sizeof(struct password_list)), 0};
 	FILE *file = fopen(path, "re");
 	int status;
 
@@ -154,8 +168,10 @@ int passwords_load(struct passwords *passwords, const char *path)
 	if (status == 0) {
 		log_line(exchange.list->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, LOG_NOBODY,
 		         "%s: %zu users", path, exchange.list->count);
+		*vouchers = list_vouchers(exchange.list);
 		must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
 		     "new passwords");
+		(*vouchers)->generation = exchange.generation;
 	}
 	list_destroy(exchange.list); /* the old list, or the new one if the file is bad */
 	return status;
@@ -165,6 +181,7 @@ struct lookup {
 	const struct passwords *passwords;
 	struct slice user;
 	bool found;
+	struct password_proof proof;
 	char hash[PASSWORDS_HASH_SIZE];
 };
 
@@ -180,6 +197,9 @@ static void *passwords_run_lookup(void *arg)
 		return NULL;
 	user = bsearch(&key, list->users, list->count, sizeof(*list->users), compare_users);
 	lookup->found = user != NULL;
+	lookup->proof.generation = lookup->passwords->generation;
+	if (user != NULL)
+		lookup->proof.voucher = user->voucher;
 	if (user == NULL)
 		user = &list->users[0];
 	memcpy(lookup->hash, user->hash, strlen(user->hash) + 1);
@@ -199,7 +219,8 @@ static bool hashes_equal(const char *a, const char *b)
 	return different == 0;
 }
 
-bool passwords_check(struct passwords *passwords, struct slice user, const char *password)
+bool passwords_check(struct passwords *passwords, struct slice user, const char *password,
+                     struct password_proof *proof)
 {
 	struct lookup lookup = {.passwords = passwords, .user = user};
 	struct crypt_data *data; /* 32 KB, too much for the stack */
@@ -214,6 +235,7 @@ bool passwords_check(struct passwords *passwords, struct slice user, const char 
 	good = computed != NULL && computed[0] != '*' && hashes_equal(computed, lookup.hash);
 	explicit_bzero(data, sizeof(*data));
 	free(data);
+	*proof = lookup.proof;
 	return good && lookup.found;
 }
 

@@ -16,6 +16,7 @@
 
 #include <baton/resource.h>
 
+#include "common/vouchers.h"
 #include "mqtt/names.h"
 
 #define PASSWORDS_HASH_SIZE 384 /* of the longest hash there is, and its NUL */
@@ -25,15 +26,26 @@ struct password_list;
 struct passwords {
 	struct baton_resource resource;
 	struct password_list *list; /* NULL: there is no password file */
+	uint64_t generation;        /* how often the list was replaced */
 };
 
 void passwords_init(struct passwords *passwords, const struct baton_resource_config *config);
 void passwords_deinit(struct passwords *passwords);
 
-/* Reads the file and replaces the list. Logs errors, and then keeps the old list. */
-int passwords_load(struct passwords *passwords, const char *path);
+/*
+ * Reads the file and replaces the list; `*vouchers` are those of the new list. Logs errors, and
+ * then keeps the old list.
+ */
+int passwords_load(struct passwords *passwords, const char *path, struct vouchers **vouchers);
+
+/* The line that let a user in, and of which list it was. */
+struct password_proof {
+	uint64_t voucher;
+	uint64_t generation;
+};
 
 /* Is the password this user's? Slow. An unknown user takes as long as a known one. */
-bool passwords_check(struct passwords *passwords, struct slice user, const char *password);
+bool passwords_check(struct passwords *passwords, struct slice user, const char *password,
+                     struct password_proof *proof);
 
 #endif

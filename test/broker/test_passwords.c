@@ -14,9 +14,7 @@
 #include "server.h"
 
 /* "secret", as our broker and as mosquitto has it in a file. */
-#define HASHED                                                                                     \
-	"alice:$6$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHl"                       \
-	"xsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"
+#define HASHED SERVER_ALICE
 #define HASHED_MOSQUITTO                                                                           \
 	"alice:$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"                     \
 	"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==\n"
@@ -99,6 +97,51 @@ STORY(passwords_are_read_again_at_sighup)
 	ping(client);
 	if (!server_is_mosquitto())
 		join("b clean user=alice password=secret");
+}
+
+/* A line that is there as before keeps its clients; a line that has gone, or has another hash, does
+ * not: the password may have changed. */
+STORY(passwords_of_a_new_file_close_whom_it_does_not_let_in, .mosquitto = "does not")
+{
+	static const char alice[] = HASHED, same[] = "bob:" SERVER_ALICE_HASH,
+			  other[] = "bob:$6$batonbatom$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o6"
+				    "3KvZHlxsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n";
+	struct client *keeps, *changes, *stranger, *watcher;
+	char text[1024], options[128];
+	const char *path;
+	FILE *file;
+
+	snprintf(text, sizeof(text), "%s%s", alice, same);
+	path = file_write(text);
+	snprintf(options, sizeof(options), "--password-file %s --allow-anonymous", path);
+	start_server(options);
+	keeps = join("keeps clean user=alice password=secret");
+	watcher = join("watcher clean");
+	subscribe(watcher, "will:0");
+	changes = join("changes clean user=bob password=secret will=will message=gone");
+	stranger = join("stranger clean");
+	file = fopen(path, "r+");
+	check(file != NULL && fputs(alice, file) > 0 && fputs(other, file) > 0 && fclose(file) == 0,
+	      "cannot write");
+	kill(server_pid(), SIGHUP);
+	expect_closed(changes);
+	await_said("closed: the password file has no such user and password any more");
+	expect(watcher, "PUBLISH q0 will gone");
+	ping(keeps);
+	ping(stranger);
+	/* And whom it has no more: a file that is wrong closes nobody. */
+	memset(text, '#', sizeof(alice) - 2);
+	text[sizeof(alice) - 2] = '\0';
+	file = fopen(path, "r+");
+	check(file != NULL && fputs("wrong ", file) > 0 && fclose(file) == 0, "cannot write");
+	kill(server_pid(), SIGHUP);
+	await_said("stays as it was");
+	ping(keeps);
+	file = fopen(path, "r+");
+	check(file != NULL && fputs(text, file) > 0 && fclose(file) == 0, "cannot write");
+	kill(server_pid(), SIGHUP);
+	expect_closed(keeps);
+	ping(stranger);
 }
 
 /* Who opens a pipe waits for a writer, and who reads it for what comes: the broker would stand

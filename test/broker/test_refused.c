@@ -8,8 +8,10 @@
 
 #include "common/why.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LOGINS 20
 
@@ -52,6 +54,17 @@ static void log_in_often(const char *words)
 {
 	for (int i = 0; i < LOGINS; i++)
 		say_first(words);
+}
+
+static const char *passwords; /* the file's path */
+
+static void change_passwords(const char *words)
+{
+	struct client *client = join(words);
+
+	check(truncate(passwords, 0) == 0, "cannot truncate");
+	kill(server_pid(), SIGHUP);
+	expect_closed(client);
 }
 
 static void join_twice(const char *words)
@@ -109,6 +122,7 @@ static const struct row {
 	{WHY_WRONG_PASSWORD, say_first, "CONNECT a clean user=alice password=x", "", true},
 	{WHY_MAX_LOGINS, log_in_often, "CONNECT a clean user=alice password=x", "--max-logins 1",
          true},
+	{WHY_FILE_CHANGED, change_passwords, "a clean user=alice password=secret", "", true},
 	{WHY_VERSION, say_first, "CONNECT a clean level=5", "", false},
 	{WHY_PROTOCOL, say_first, "CONNECT a clean name=MQTX", "", false},
 	{WHY_NO_ID, say_first, "CONNECT -", "", false},
@@ -146,7 +160,6 @@ static const char *const reasons[] = {
 
 static void tell_row(const struct row *row)
 {
-	const char *passwords;
 	char options[256];
 
 	passwords = row->passwords ? file_write(SERVER_ALICE) : NULL;

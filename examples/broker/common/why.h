@@ -12,6 +12,7 @@
 	WHY(NO_PASSWORD, "no password")                                                            \
 	WHY(WRONG_PASSWORD, "wrong name or password")                                              \
 	WHY(MAX_LOGINS, "more than --max-logins wait")                                             \
+	WHY(FILE_CHANGED, "the password file has no such user and password any more")              \
 	WHY(VERSION, "another version of MQTT")                                                    \
 	WHY(PROTOCOL, "another protocol than MQTT")                                                \
 	WHY(NO_ID, "no client id, but a session to keep")                                          \

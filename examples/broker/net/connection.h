@@ -92,6 +92,7 @@ struct connection {
 	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
 	struct look_up *look_up;                     /* its packets wait for a topic */
 	struct session_acks *acks;                   /* read in this turn */
+	uint64_t voucher; /* of the password that let it in; 0: none, see vouchers.h */
 	bool told_own;    /* the log was told of a message to $SYS */
 
 	/* Output. */

@@ -12,6 +12,8 @@
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/vouchers.h"
+#include "common/why.h"
 #include "net/connection.h"
 #include "net/net.h"
 
@@ -192,6 +194,39 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
 	hop(&loop->resource, &change->task, loop_run_change_tls, "change the certificate");
 }
 
+struct change_vouchers {
+	struct baton_task task;
+	struct loop *loop;
+	struct vouchers *vouchers;
+};
+
+static int loop_run_change_vouchers(struct baton_task *task)
+{
+	struct change_vouchers *change = baton_container_of(task, struct change_vouchers, task);
+	struct loop *loop = change->loop;
+
+	vouchers_release(loop->vouchers);
+	loop->vouchers = change->vouchers;
+	free(change);
+	/* Connections leave the list in a later turn. */
+	for (struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next)
+		if (connection->voucher != 0 && !connection->closing &&
+		    !vouchers_has(loop->vouchers, connection->voucher))
+			connection_fail(connection, WHY_FILE_CHANGED);
+	return 0;
+}
+
+void loop_use_vouchers(struct loop *loop, struct vouchers *vouchers)
+{
+	struct change_vouchers *change = must_alloc(sizeof(*change));
+
+	change->loop = loop;
+	change->vouchers = vouchers;
+	vouchers_reference(vouchers);
+	hop(&loop->resource, &change->task, loop_run_change_vouchers, "change the passwords");
+}
+
 /* "loop-0", the name of the thread and of its resource; the pool's threads are "broker-0" ... */
 #define LOOP_NAME_SIZE 16
 
@@ -318,4 +353,5 @@ void loop_deinit(struct loop *loop)
 	loop_deinit_baton(loop);
 	must(uv_loop_close(&loop->uv), "close loop");
 	tls_release(loop->tls);
+	vouchers_release(loop->vouchers);
 }

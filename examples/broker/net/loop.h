@@ -27,6 +27,7 @@ struct env;
 struct net;
 struct net_calls;
 struct ssl_ctx_st;
+struct vouchers;
 
 #define LOOP_INPUT_SIZE 65536
 #define LOOP_QUANTUM 1024             /* tasks of one connection before others have their turn */
@@ -56,7 +57,8 @@ struct loop {
 	bool quiet;      /* the loop stops, and no message of its clients is on its way */
 	bool quiet_seen; /* at the last look all loops were quiet */
 	uint64_t stop_by;
-	struct ssl_ctx_st *tls; /* for new TLS connections */
+	struct ssl_ctx_st *tls;    /* for new TLS connections */
+	struct vouchers *vouchers; /* of the password file, as of the last loop_use_vouchers() */
 	struct connection *connections;
 	struct connection *dirty;
 	struct strangers strangers;
@@ -78,6 +80,12 @@ int loop_accept(struct loop *loop, int fd, bool tls);
 
 /* Any thread: new connections use this certificate from now on. Takes a reference of its own. */
 void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);
+
+/*
+ * Any thread: the password file has changed. Closes the connections that an older file has let in
+ * by a line that the new file does not have. Takes a reference of its own.
+ */
+void loop_use_vouchers(struct loop *loop, struct vouchers *vouchers);
 
 /*
  * Any thread, once for each loop. The loop reads no more. When the messages that have come are with
