@@ -337,6 +337,23 @@ Test(timer, a_period_goes_by_the_deadlines_and_a_delay_by_the_end_of_the_functio
 		take_time(&bell, &rows[i]);
 }
 
+Test(timer, an_advance_by_nothing_changes_nothing, .timeout = 5)
+{
+	struct baton_timers *timers = virtual_timers();
+	struct bell bell;
+
+	cr_assert_eq(baton_timers_advance_to(timers, 0), 0);
+	bell_init(&bell, timers, &resource);
+	for (uint64_t at = 3 * TICK; at < 300 * TICK; at *= 3) {
+		cr_assert_eq(baton_timers_advance(timers, 0), 0);
+		cr_assert_eq(baton_timer_arm_at(&bell.timer, at), 0);
+		cr_assert_eq(baton_timers_advance_to(timers, at - 1), 0);
+		cr_assert_eq(baton_timers_advance(timers, 0), 0);
+		cr_assert_eq(baton_timers_advance_to(timers, at), 1);
+	}
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
 Test(timer, a_fixed_delay_begins_after_each_run, .timeout = 5)
 {
 	struct baton_timers *timers = virtual_timers();
