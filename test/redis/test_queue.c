@@ -365,6 +365,7 @@ Test(queue, leases_and_lives_are_those_of_the_header)
 	struct baton_redis *redis = server_connect(&server);
 	struct baton_redis_scheduler *second;
 	struct baton_redis_backend *third;
+	struct baton_redis_order order;
 	struct baton_redis_task task = task_named("task", 0);
 	char token[BATON_REDIS_TOKEN_SIZE];
 
@@ -380,6 +381,10 @@ Test(queue, leases_and_lives_are_those_of_the_header)
 	lives("{test}:lease:scheduler", 3000);
 	cr_assert_eq(baton_redis_backend_create(redis, &plain, &third), 0);
 	lives("{test}:backend:plain", 10000);
+	/* When it has asked for orders, only its lease is due. */
+	cr_assert_eq(baton_redis_backend_next(third, &order), 0);
+	cr_assert(baton_redis_backend_due(third) > BATON_SECOND);
+	cr_assert(baton_redis_backend_due(third) <= 10 * BATON_SECOND);
 	baton_redis_backend_destroy(third);
 	baton_redis_scheduler_destroy(second);
 	baton_redis_destroy(redis);

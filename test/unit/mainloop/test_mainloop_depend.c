@@ -299,6 +299,7 @@ static void *misuses_task(void *arg)
 {
 	cr_assert_eq(baton_mainloop_destroy(&loop), -EDEADLK);
 	cr_assert_eq(baton_mainloop_pass(&loop, 1), -EINVAL);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, baton_mainloop_now(&loop), 1), -EDEADLK);
 	return arg;
 }
 
