@@ -465,7 +465,7 @@ deep-checked: $(TESTS:%=build/checked/%) build/checked/stress/stress build/broke
 		build/checked/examples/broker/broker $(CHECKED_REDIS) ## the unit tests, stress and all programs with libbaton-checked
 	$(Q)test/checked/unit.sh $@ $(sort $(TESTS:%=build/checked/%))
 	$(Q)build/checked/stress/stress --quiet --seconds $(or $(SECONDS),60)
-	$(Q)BATON_ALL_CHECKS=1 TEST_ARGS='--broker build/checked/examples/broker/broker --jobs 8 $(E2E_ARGS)' \
+	$(Q)BATON_ALL_CHECKS=1 E2E_SCALE=2 TEST_ARGS='--broker build/checked/examples/broker/broker --jobs 8 $(E2E_ARGS)' \
 		test/run.sh $@-broker build/broker/e2e
 	$(Q)if echo '#include <sqlite3.h>' | $(CC) -E -x c - >/dev/null 2>&1; then \
 		$(MAKE) --no-print-directory build/checked/examples/features/group_commit && \
