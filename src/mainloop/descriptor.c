@@ -136,6 +136,7 @@ struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
 	watch->_fd = record->fd;
 	source->_watched = true;
 	record->wanted[side_of(source)]++;
+	record->again += source->_config->again;
 	loop->watched++;
 	changed(loop, record);
 	return record;
@@ -147,6 +148,7 @@ void baton__descriptor_leave(struct baton__mainloop *loop, struct baton_source *
 
 	source->_watched = false;
 	record->wanted[side_of(source)]--;
+	record->again -= source->_config->again;
 	loop->watched--;
 	changed(loop, record);
 }
@@ -175,7 +177,8 @@ static int control(const struct baton__mainloop *loop, const struct baton__descr
                    uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = record->fd};
-	const int first = !events ? EPOLL_CTL_DEL : record->armed ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+	const bool entered = record->armed || record->disabled;
+	const int first = !events ? EPOLL_CTL_DEL : entered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 	int result;
 
 	/* The child of a fork shares the instance with its parent, for whom the entries are. */
@@ -193,14 +196,16 @@ static int control(const struct baton__mainloop *loop, const struct baton__descr
 
 static void tell(struct baton__mainloop *loop, struct baton__descriptor *record)
 {
-	const uint32_t events =
-		(record->wanted[0] ? EPOLLIN : 0U) | (record->wanted[1] ? EPOLLOUT : 0U);
+	uint32_t events = (record->wanted[0] ? EPOLLIN : 0U) | (record->wanted[1] ? EPOLLOUT : 0U);
 	int error;
 
-	if (events == record->armed && !record->verify)
+	if (events && !record->again)
+		events |= EPOLLONESHOT;
+	if (events == record->armed && !(record->verify && events))
 		return;
 	error = control(loop, record, events);
 	record->verify = false;
+	record->disabled = error && record->disabled;
 	record->armed = error ? 0 : events;
 	/* Ends: each source leaves the list. */
 	while (error && !baton__links_empty(&record->watching)) {
@@ -242,7 +247,7 @@ void baton__descriptors_tell(struct baton__mainloop *loop)
 
 static void event(struct baton__mainloop *loop, const struct epoll_event *event)
 {
-	const struct baton__descriptor *record = loop->descriptors[place_of(event->data.fd)];
+	struct baton__descriptor *record = loop->descriptors[place_of(event->data.fd)];
 	const bool both = event->events & (EPOLLHUP | EPOLLERR);
 	const bool ready[2] = {both || event->events & EPOLLIN, both || event->events & EPOLLOUT};
 	struct baton_source_link *next;
@@ -254,6 +259,12 @@ static void event(struct baton__mainloop *loop, const struct epoll_event *event)
 		if (ready[side_of(baton__source_of(link))])
 			baton__places_ready(loop, baton__source_of(link));
 	}
+	if (!(record->armed & EPOLLONESHOT))
+		return;
+	record->armed = 0;
+	record->disabled = true;
+	if (!baton__links_empty(&record->watching))
+		changed(loop, record); /* a source of the other side waits on */
 }
 
 void baton__descriptors_poll(struct baton__mainloop *loop)
@@ -263,7 +274,8 @@ void baton__descriptors_poll(struct baton__mainloop *loop)
 	size_t calls = loop->watched / EVENTS_MAX + 1;
 	int count;
 
-	if (!loop->watched)
+	/* The child of a fork would take an event from its parent (descriptor.once). */
+	if (!loop->watched || baton__forked())
 		return;
 	baton__descriptors_tell(loop);
 	loop->polled = loop->now;

@@ -6,10 +6,15 @@
  * Invariants:
  * descriptor.wanted: `wanted` of a descriptor counts, for each side, the sources that are
  *    `_watched`: those in place WATCHED, and those that an event has made READY.
- * descriptor.told: A descriptor whose kernel entry differs from `wanted` is in the list `changed`.
- *    The owner empties the list before it asks the kernel, and before it leaves the loop to the
- *    host. So a source that is `again`, runs and is watched again costs no call of the kernel.
- *    The kernel is told at once of a source that is not active any more.
+ * descriptor.told: A descriptor whose kernel entry differs from `wanted` is in the list `changed`,
+ *    unless all its sources are READY. The owner empties the list before it asks the kernel, and
+ *    before it leaves the loop to the host. So a source that is `again`, runs and is watched again
+ *    costs no call of the kernel. The kernel is told at once of a source that is not active any
+ *    more.
+ * descriptor.once: While none of its sources is `again`, the entry is EPOLLONESHOT: with the event
+ *    the kernel disables it. Such an entry tells nobody of anything, whatever becomes of its
+ *    descriptor, so it may stay: a source that is not `again`, runs and is started again costs one
+ *    call of the kernel, not two.
  * descriptor.number: An entry names a number, never a source: an entry that outlives its source, or
  *    its descriptor, names no memory.
  * descriptor.closed: Sources of numbers that are closed, and that have no record, share one record,
@@ -24,9 +29,11 @@
 struct baton__descriptor {
 	struct baton_source_link watching; /* sources in place WATCHED */
 	uint32_t wanted[2];                /* READABLE, WRITABLE */
-	uint32_t armed;                    /* events of the kernel's entry; 0: no entry */
+	uint32_t again;                    /* of these sources, those that are `again` */
+	uint32_t armed;                    /* events of the kernel's entry; 0: none, or disabled */
 	int fd;
-	bool verify; /* a new start: the number may be another file's than before */
+	bool disabled; /* the kernel has an entry, which its event has disabled */
+	bool verify;   /* a new start: the number may be another file's than before */
 	bool changed;
 	struct baton__descriptor *next_changed;
 };

@@ -3,6 +3,8 @@
  * forked child's calls. */
 #include "mainloop_fd_support.h"
 
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static const struct baton_source_config once = {
@@ -75,6 +77,32 @@ Test(mainloop_fd_entries, a_descriptor_with_a_duplicate_is_gone_when_it_is_close
 		cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
 		MUST(!close(duplicate) && !close(ends[1]) && !close(others[0]) &&
 		     !close(others[1]));
+	}
+	loop_end(0);
+}
+
+static int entries_told;
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	entries_told++;
+	return (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+}
+
+/* Its entry stays in the kernel, disabled. */
+Test(mainloop_fd_entries, a_source_that_runs_once_costs_one_call_of_the_kernel_for_each_start,
+     .timeout = 5)
+{
+	real_loop();
+	make_pipe(ends);
+	reader = (struct watched)WATCHED(once, r, ends[0]);
+	entries_told = 0;
+	for (int starts = 1; starts <= 10; starts++) {
+		cr_assert_eq(baton_source_start(&reader.watch.source), 0);
+		put_bytes(ends[1], 2);
+		cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+		cr_assert(!loop_readable(0), "a byte is left, and nobody waits for it");
+		cr_assert_eq(entries_told, starts);
 	}
 	loop_end(0);
 }
