@@ -167,6 +167,10 @@ Test(trace, has_steals_and_hand_offs, .timeout = 10)
 /* A run and a wait are spans, in microseconds. */
 Test(trace, has_the_lengths_of_runs_and_waits, .timeout = 10)
 {
+	uint64_t began, took;
+	const char *at;
+	double us;
+
 	begin();
 	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0); /* the ring needs a record */
 	cr_assert_eq(baton_board_trace_start(board), 0);
@@ -177,6 +181,15 @@ Test(trace, has_the_lengths_of_runs_and_waits, .timeout = 10)
 	stop();
 	cr_assert_eq(count(", \"dur\": 1234.567, \"cat\": \"run\""), 1, "%s", text);
 	cr_assert_eq(count(", \"dur\": 0.089, \"cat\": \"wait\""), 1, "%s", text);
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	began = baton__now_ns();
+	cr_assert_eq(baton_call(&resource, a_while, NULL, NULL), 0);
+	took = baton__now_ns() - began;
+	stop();
+	at = strstr(text, "\"dur\": ");
+	us = at ? strtod(at + strlen("\"dur\": "), NULL) : 0;
+	cr_assert(us * 1000 >= BATON__SHORT_NS && us * 1000 <= (double)took + 1, "%f: %s", us,
+	          text);
 	end();
 }
 
