@@ -26,8 +26,10 @@ static inline void *must_alloc(size_t size)
 {
 	void *memory = calloc(1, size);
 
-	if (memory == NULL)
-		must(-12, "allocate");
+	if (memory == NULL) {
+		fputs("broker: there is no memory\n", stderr);
+		abort();
+	}
 	return memory;
 }
 
