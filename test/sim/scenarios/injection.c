@@ -387,21 +387,24 @@ SIM_SCENARIO(injection_park_rounds, "the same as positions are opened and claime
 	end(4);
 }
 
+static size_t share_of_refiller;
+
 /* As a worker: what its fetch has moved within the queue others may have missed. */
 static void fetch_and_look(void *argument)
 {
 	bool *found = argument;
 
-	(void)fetch(1);
+	(void)fetch(share_of_refiller);
 	if (!baton__injection_is_empty(&queue))
 		*found = load_seq_cst(&asleep);
 }
 
-static void park_full(unsigned rings)
+static void park_full(unsigned rings, size_t share)
 {
 	static bool refiller_found_asleep;
 	unsigned count = fill(rings);
 
+	share_of_refiller = share;
 	sim_start(park, NULL);
 	sim_start(fetch_and_look, &refiller_found_asleep);
 	(void)push(count);
@@ -414,10 +417,15 @@ static void park_full(unsigned rings)
 
 SIM_SCENARIO(injection_park_far, "the same for a push to the far ring, or who refills sees it")
 {
-	park_full(1);
+	park_full(1, 1);
 }
 
 SIM_SCENARIO(injection_park_spill, "the same for a push to the spill")
 {
-	park_full(2);
+	park_full(2, 1);
+}
+
+SIM_SCENARIO(injection_park_drained, "a push goes to the spill, although all has been taken")
+{
+	park_full(2, SIZE_MAX);
 }
