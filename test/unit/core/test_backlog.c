@@ -25,7 +25,8 @@ static struct newest_first *of(const struct baton_resource *resource)
 	return (struct newest_first *)(void *)baton__extension_head(resource);
 }
 
-static int reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait)
+static int reserve(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                   unsigned how)
 {
 	if (of(resource)->waiting == LIMIT)
 		return -EAGAIN;

@@ -57,7 +57,7 @@ Test(copied, a_resources, .timeout = 5)
 
 Test(copied, a_bounds, .timeout = 5)
 {
-	const struct baton_bound_config config = BATON_BOUND_CONFIG_INIT;
+	struct baton_bound_config config = BATON_BOUND_CONFIG_INIT;
 	struct baton_bound bound = BATON_BOUND_INIT(&config);
 	struct baton_bound_stats counts;
 
@@ -65,12 +65,17 @@ Test(copied, a_bounds, .timeout = 5)
 	bound._gone = 2 * BATON__BOUND_TASK + 100;
 	bound._refused = 3;
 	bound._dropped = 4;
-	bound._waited = 5;
 	baton_bound_stats_read(&bound, &counts);
 	cr_assert_eq(counts.tasks, 7);
 	cr_assert_eq(counts.bytes, 700);
 	cr_assert_eq(counts.refused, 3);
 	cr_assert_eq(counts.dropped, 4);
+	cr_assert_eq(counts.waited, 0);
+	/* Here the same members have other words. */
+	config.policy = BATON_BOUND_WAIT;
+	bound._waited = 5;
+	baton_bound_stats_read(&bound, &counts);
+	cr_assert_eq(counts.dropped, 0);
 	cr_assert_eq(counts.waited, 5);
 }
 

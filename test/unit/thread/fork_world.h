@@ -13,6 +13,7 @@
 #include <baton/board.h>
 #include <baton/bound.h>
 #include <baton/detach.h>
+#include <baton/error.h>
 #include <baton/fan_out.h>
 #include <baton/group.h>
 #include <baton/hooks.h>
