@@ -164,10 +164,8 @@ bool baton__shelf_leave(struct baton__stay *stay)
 	return baton__turn_shelve(resource) || !baton__backlog_regain(resource, true);
 }
 
-/*
- * A task may have run since the last step, and the queue may have been lent. True: a submitter has
- * the queue, and goes on in this thread's place.
- */
+/* The queue may have been lent. True: a submitter has the queue, and goes on in this thread's
+ * place. */
 static BATON_NOINLINE bool leave_queue(struct baton_resource *resource, struct baton__batch *batch)
 {
 	if (BATON_LIKELY(baton__backlog_regain(resource, false)))
@@ -263,21 +261,24 @@ static bool end_drain(struct baton__stay *stay)
 	return baton__shelf_leave(stay);
 }
 
-/* `batch`: NULL without hooks. Compiled twice: hooks cost other resources nothing (L11). */
-BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
+/*
+ * `batch`: NULL without hooks. `extended`: the resource may have an extension. Compiled three
+ * times: hooks and extensions cost other resources nothing (L11).
+ */
+BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bool extended)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *task;
 	uintptr_t word;
 
+	/* A call, or a task, may have run before this drain. */
+	if (extended && leave_queue(resource, batch))
+		return true;
 	/* Ends: the limits bound tasks and kicks. Each other mark belongs to one call: an await, a
 	 * close_then, a suspend. */
 	for (;;) {
-		enum step step;
+		enum step step = next_step(stay, &word);
 
-		if (BATON_UNLIKELY(baton__has_extras(resource)) && leave_queue(resource, batch))
-			return true;
-		step = next_step(stay, &word);
 		if (batch && ends_batch(step) && baton__batching.end(batch))
 			continue; /* an entry may have come meanwhile */
 		switch (step) {
@@ -287,6 +288,8 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 			baton__run_task(&stay->frame, resource, task, batch);
 			if (batch)
 				baton__batching.look(batch);
+			if (extended && leave_queue(resource, batch))
+				return true;
 			break;
 		case FIRE:
 			baton__fire_awaits(stay);
@@ -321,7 +324,12 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 
 bool baton__drain_batched(struct baton__stay *stay, struct baton__batch *batch)
 {
-	return drain(stay, batch);
+	return drain(stay, batch, true);
+}
+
+static BATON_NOINLINE bool drain_extended(struct baton__stay *stay)
+{
+	return drain(stay, NULL, true);
 }
 
 bool baton__drain(struct baton__stay *stay)
@@ -336,8 +344,12 @@ bool baton__drain(struct baton__stay *stay)
 		outer = self->timed;
 		self->timed = stay;
 	}
-	over = BATON_UNLIKELY(baton__hooked(resource)) ? baton__batching.drain(stay)
-	                                               : drain(stay, NULL);
+	if (BATON_UNLIKELY(baton__hooked(resource)))
+		over = baton__batching.drain(stay);
+	else if (BATON_UNLIKELY(resource->_extras & BATON__HAS_EXTENSION))
+		over = drain_extended(stay);
+	else
+		over = drain(stay, NULL, false);
 	guard = NULL;
 	if (BATON_UNLIKELY(stay->limit_ns))
 		self->timed = outer;
