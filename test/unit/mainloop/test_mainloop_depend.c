@@ -5,6 +5,8 @@
  */
 #include "mainloop_support.h"
 
+#include <limits.h>
+
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
 #define EXPECT(text) cr_assert_str_eq(log_take(), text)
 #define DEPEND(parent, child) baton_source_depend(&(parent).source, &(child).source)
@@ -354,6 +356,31 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	cr_assert(baton_source_is_active(&b.source));
 	loop_end(1);
 	cr_assert_eq(baton_mainloop_destroy(&other), 0);
+}
+
+static int answer;
+
+static int answers(struct lettered *lettered)
+{
+	return answer;
+}
+
+Test(mainloop_depend, a_source_has_failed_where_it_returns_an_error, .timeout = 10)
+{
+	static const int answers_of[] = {0, -EIO, 2, INT_MAX, -1, INT_MIN, BATON_SOURCE_GONE};
+	struct baton_mainloop_stats stats;
+
+	virtual_loop(0);
+	a.act = answers;
+	for (size_t i = 0; i < sizeof(answers_of) / sizeof(answers_of[0]); i++) {
+		answer = answers_of[i];
+		START(a);
+		cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+	}
+	baton_mainloop_stats_read(&loop, &stats);
+	cr_assert_eq(stats.failed, 3);
+	cr_assert_eq(stats.runs, 7);
+	loop_end(0);
 }
 
 static int passes(struct lettered *lettered)
