@@ -31,7 +31,7 @@ over()
 }
 
 case $base in
-remote*) suites='@(remote|remote_much|remote_refused)/*' ;;
+remote*) suites='@(functions|remote|remote_much|remote_refused)/*' ;;
 queue.lua | redis_*) suites='@(functions|queue|lost|effect|refused|same)/*' ;;
 *) suites='@(functions|queue|lost|effect|refused|same|remote|remote_much|remote_refused)/*' ;;
 esac

@@ -239,19 +239,27 @@ Test(remote_much, a_node_that_is_told_more_than_it_reads_gets_each_answer_and_le
 
 /* ---- Shares ---- */
 
-/* One node's turn: it renews its lease, and gives what is too much. Returns how many it gives. */
-static unsigned turn(const struct server *server, const char *key, unsigned node,
-                     unsigned partitions, unsigned *owned)
+static struct redisReply *balance(const struct server *server, const char *key, unsigned node,
+                                  unsigned partitions)
 {
 	struct redisReply *reply = server_ask(
 		server, "FCALL baton_remote_balance 1 %s node%u 60000 60000 %u 1 0 0-0 0", key,
 		node, partitions);
+
+	cr_assert(reply->type == REDIS_REPLY_ARRAY && reply->elements == 5, "%s", reply->str);
+	return reply;
+}
+
+/* One node's turn: it renews its lease, and gives what is too much. Returns how many it gives. */
+static unsigned turn(const struct server *server, const char *key, unsigned node,
+                     unsigned partitions, unsigned *owned)
+{
+	struct redisReply *reply = balance(server, key, node, partitions);
 	struct redisReply *own;
 	char release[512];
 	unsigned surplus;
 	int at;
 
-	cr_assert(reply->type == REDIS_REPLY_ARRAY && reply->elements == 5, "%s", reply->str);
 	own = reply->element[4];
 	surplus = (unsigned)reply->element[3]->integer;
 	*owned = (unsigned)own->elements / 2;
@@ -261,8 +269,12 @@ static unsigned turn(const struct server *server, const char *key, unsigned node
 	for (unsigned i = 0; i < 2 * surplus; i++)
 		at += snprintf(release + at, sizeof(release) - (size_t)at, " %s",
 		               own->element[i]->str);
-	if (surplus)
+	if (surplus) {
 		cr_assert_eq(server_number(server, release), 1);
+		freeReplyObject(reply);
+		reply = balance(server, key, node, partitions);
+		cr_assert_eq(reply->element[4]->elements, 2 * (*owned - surplus), "all were given");
+	}
 	freeReplyObject(reply);
 	return surplus;
 }
