@@ -399,7 +399,9 @@ Test(mainloop_depend, times_are_taken_up_to_the_last_one, .timeout = 10)
 	                                                .period_ns = BATON_MAINLOOP_TIME_MAX};
 	const struct baton_mainloop_options options = {.deterministic = true,
 	                                               .slice_ns = BATON_MAINLOOP_TIME_MAX};
-	struct baton_source source;
+	static const struct baton_source_config for_ever = {
+		.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .period_ns = BATON_NEVER};
+	struct baton_source source, never;
 
 	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
 	baton_source_init(&source, &loop, &last, "last");
@@ -415,7 +417,13 @@ Test(mainloop_depend, times_are_taken_up_to_the_last_one, .timeout = 10)
 	EXPECT("b");
 	cr_assert(baton_source_is_active(&t.source), "what is due from there on never comes");
 	cr_assert(baton_source_is_active(&source));
-	loop_end(2);
+	cr_assert_eq(baton_source_start_after(&t.source, 10), 0);
+	cr_assert_eq(baton_source_start_after(&source, BATON_NEVER), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 9), 0);
+	baton_source_init(&never, &loop, &for_ever, "never");
+	cr_assert_eq(baton_source_start(&never), 0);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, BATON_MAINLOOP_TIME_MAX, 9), 0);
+	loop_end(3);
 }
 
 Test(mainloop_depend, a_config_that_cannot_run_is_refused, .timeout = 10)
