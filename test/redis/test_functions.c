@@ -106,3 +106,26 @@ Test(functions, a_node_that_joins_wakes_the_others)
 	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:node0"), 2);
 	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:node1"), 1);
 }
+
+/* Of the leases of the other nodes the one that ends first; alone a node has none to wait for. */
+Test(functions, a_node_learns_when_the_next_lease_of_another_ends)
+{
+	static const struct {
+		unsigned node, lease_ms;
+		long next_ms;
+	} rows[] = {{0, 50000, -1},    {1, 20000, 50000}, {2, 60000, 20000}, {0, 50000, 20000},
+	            {1, 20000, 50000}, {1, 90000, 50000}, {0, 50000, 60000}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct redisReply *reply = server_ask(
+			&server, "FCALL baton_remote_balance 1 {test} n%u %u 60000 4 1 0 0-0 0",
+			rows[i].node, rows[i].lease_ms);
+		long next;
+
+		cr_assert(reply->type == REDIS_REPLY_ARRAY && reply->elements == 5);
+		next = strtol(reply->element[2]->str, NULL, 10);
+		cr_assert(next <= rows[i].next_ms && next > rows[i].next_ms - 5000, "%zu: %ld", i,
+		          next);
+		freeReplyObject(reply);
+	}
+}
