@@ -25,17 +25,17 @@
  * registry.counts: `alive` counts the entries whose `end` has not run, `objects` those whose `bury`
  *    has not run.
  */
+#include "module/registry.h"
+
 #include <baton/future.h>
-#include <baton/registry.h>
+
 #include <errno.h>
 
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "thread/thread.h"
-#include "future/future.h"
 #include "core/place.h"
 #include "module/kick.h"
-#include "module/nameset.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -51,20 +51,11 @@ struct baton_registry {
 	struct baton_registry_options options;
 	struct baton__nameset names;
 	/* Touched by the registry's tasks. */
-	struct request *making; /* whose object `init` initialises now; innermost first */
+	struct baton__search *making; /* whose object `init` initialises now; innermost first */
 	size_t alive;
 	size_t objects;
 	bool ending;
 	struct baton_future ended; /* a promise: complete when `ending` and no object is left */
-};
-
-/* A search by name. Lies on the stack of the thread that asks. */
-struct request {
-	struct baton_registry *registry;
-	struct baton_registry_entry key; /* name and hash only */
-	struct baton_registry_entry *entry;
-	struct request *outer; /* in whose `init` this one was asked */
-	int error;
 };
 
 /* ---- References ---- */
@@ -157,7 +148,7 @@ static int end(struct baton_task *task)
 	return 0;
 }
 
-static struct baton_registry_entry *allocate(const struct request *request)
+static struct baton_registry_entry *allocate(const struct baton__search *request)
 {
 	struct baton_registry *registry = request->registry;
 	const struct baton_registry_options *options = &registry->options;
@@ -179,10 +170,10 @@ static struct baton_registry_entry *allocate(const struct request *request)
 }
 
 /* Does `init` initialise an object of that name already? */
-static bool is_being_made(const struct request *request)
+static bool is_being_made(const struct baton__search *request)
 {
 	const struct baton_registry_entry *key = &request->key;
-	const struct request *outer = request->registry->making;
+	const struct baton__search *outer = request->registry->making;
 
 	while (outer && (outer->key._hash != key->_hash || outer->key._length != key->_length ||
 	                 memcmp(outer->key._name, key->_name, key->_length) != 0))
@@ -190,7 +181,7 @@ static bool is_being_made(const struct request *request)
 	return outer != NULL;
 }
 
-static int call_init(struct request *request, struct baton_registry_entry *entry)
+static int call_init(struct baton__search *request, struct baton_registry_entry *entry)
 {
 	struct baton_registry *registry = request->registry;
 	const uint32_t calling_max = baton__weigh(baton__self, 1);
@@ -204,7 +195,7 @@ static int call_init(struct request *request, struct baton_registry_entry *entry
 	return error;
 }
 
-static int make(struct request *request)
+static int make(struct baton__search *request)
 {
 	struct baton_registry *registry = request->registry;
 	const struct baton_registry_options *options = &registry->options;
@@ -234,9 +225,9 @@ static int make(struct request *request)
 	return 0;
 }
 
-static void *get_or_make(void *arg)
+void *baton__registry_get_or_make(void *arg)
 {
-	struct request *request = arg;
+	struct baton__search *request = arg;
 	struct baton_registry_entry *entry =
 		baton__nameset_find(&request->registry->names, &request->key);
 
@@ -252,14 +243,13 @@ static void *get_or_make(void *arg)
 
 /* ---- API ---- */
 
-/* Looks the name up, and makes `*request` a request for it. */
-static int find(struct request *request, struct baton_registry *registry, const void *name,
-                size_t length)
+int baton__registry_find(struct baton__search *request, struct baton_registry *registry,
+                         const void *name, size_t length)
 {
 	struct baton_registry_entry *entry;
 	int error;
 
-	*request = (struct request){.registry = registry};
+	*request = (struct baton__search){.registry = registry};
 	if (!baton__nameset_key(&registry->names, &request->key, name, length))
 		return -ENAMETOOLONG;
 	error = baton_epoch_enter();
@@ -277,8 +267,8 @@ static int find(struct request *request, struct baton_registry *registry, const 
 BATON_EXPORT int baton_registry_find(struct baton_registry *registry, const void *name,
                                      size_t length, struct baton_registry_entry **entry)
 {
-	struct request request;
-	int error = find(&request, registry, name, length);
+	struct baton__search request;
+	int error = baton__registry_find(&request, registry, name, length);
 
 	if (!error)
 		*entry = request.entry;
@@ -288,15 +278,16 @@ BATON_EXPORT int baton_registry_find(struct baton_registry *registry, const void
 BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const void *name,
                                         size_t length, struct baton_registry_entry **entry)
 {
-	struct request request;
-	int error = find(&request, registry, name, length);
+	struct baton__search request;
+	int error = baton__registry_find(&request, registry, name, length);
 
 	if (error == -ENOENT) {
 		error = 0;
 		if (baton_held(&registry->resource))
-			(void)get_or_make(&request);
+			(void)baton__registry_get_or_make(&request);
 		else
-			error = baton_call(&registry->resource, get_or_make, &request, NULL);
+			error = baton_call(&registry->resource, baton__registry_get_or_make,
+			                   &request, NULL);
 		/* batch_end has failed: the caller gets no object, and so no reference. */
 		if (error && request.entry)
 			(void)baton_registry_unref(request.entry);
@@ -306,56 +297,6 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
 	if (!error)
 		*entry = request.entry;
 	return error;
-}
-
-BATON_EXPORT void baton_registry_request_init(struct baton_registry_request *request)
-{
-	*request = (struct baton_registry_request)BATON_REGISTRY_REQUEST_INIT;
-}
-
-/* A task of the registry's resource. */
-static int run_asked(struct baton_task *task)
-{
-	struct baton_registry_request *asked =
-		baton_container_of(task, struct baton_registry_request, _task);
-	struct request request = {.registry = asked->_registry,
-	                          .key._name = asked->_name,
-	                          .key._hash = asked->_hash,
-	                          .key._length = asked->_length};
-
-	(void)get_or_make(&request);
-	asked->_entry = request.entry;
-	return request.error;
-}
-
-BATON_EXPORT int baton_registry_acquire_async(struct baton_registry *registry, const void *name,
-                                              size_t length, struct baton_registry_request *asked)
-{
-	struct request request;
-	int error;
-
-	if (!baton__future_fresh(&asked->future))
-		return -EINVAL;
-	error = find(&request, registry, name, length);
-	if (!error) {
-		asked->_entry = request.entry;
-		/* The future is fresh, so no other thread completes it (future.once). */
-		baton__future_finish(&asked->future, BATON__FUTURE_DONE, 0, NULL, NULL);
-	}
-	if (error != -ENOENT)
-		return error;
-	asked->_registry = registry;
-	asked->_name = request.key._name;
-	asked->_hash = request.key._hash;
-	asked->_length = request.key._length;
-	baton_task_init(&asked->_task, run_asked, &asked->future);
-	return baton_submit(&registry->resource, &asked->_task);
-}
-
-BATON_EXPORT struct baton_registry_entry *baton_registry_request_entry(
-	const struct baton_registry_request *asked)
-{
-	return baton__future_final(&asked->future) ? asked->_entry : NULL;
 }
 
 BATON_EXPORT void baton_registry_ref(struct baton_registry_entry *entry)
