@@ -59,7 +59,8 @@ enum baton_pool_order {
 	 * thieves steal, too. A worker takes hot jobs first, but after `hot_share` hot jobs it
 	 * takes a cold job. The count of a resource begins at 0 again when the resource was idle,
 	 * or another thread has handed it off; that of a plain job when anything but the job itself
-	 * submits it.
+	 * submits it. So a resource whose next task waits for a descriptor (io.h, mainloop.h) comes
+	 * back cold.
 	 */
 	BATON_POOL_YIELDS = 1,
 };

@@ -5,6 +5,9 @@
 #include "pool/order.h"
 #include "pool/pool.h"
 
+#include <baton/io.h>
+#include <unistd.h>
+
 enum { SLOTS = BATON_RUNQUEUE_SLOTS };
 
 static struct baton_pool *yields_create(size_t workers)
@@ -130,6 +133,44 @@ Test(order, a_resource_that_was_idle_begins_anew, .timeout = 10)
 	run_tasks(&resource, pool, 5);
 	cr_assert_eq(hot_of(pool), 7);
 	resource_end(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+static atomic_int bytes_read;
+
+static int read_byte(struct baton_io *io)
+{
+	char byte;
+
+	MUST(read(io->fd, &byte, 1) == 1);
+	atomic_fetch_add(&bytes_read, 1);
+	return 0;
+}
+
+/* Each byte is written after the run for the byte before: each run waits for the descriptor. */
+Test(order, a_resource_that_has_waited_for_a_descriptor_comes_back_cold, .timeout = 10)
+{
+	struct baton_pool *pool = yields_create(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct baton_io io;
+	int ends[2];
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, &config);
+	baton_io_init(&io, &resource, read_byte);
+	cr_assert_eq(pipe(ends), 0);
+	cr_assert_eq(baton_io_start(&io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
+	for (int i = 1; i <= 10; i++) {
+		cr_assert_eq(write(ends[1], "x", 1), 1);
+		until_at_least(&bytes_read, i);
+	}
+	(void)baton_io_stop(&io);
+	resource_end(&resource);
+	cr_assert_eq(baton__returns(&resource._job), 0);
+	close(ends[0]);
+	close(ends[1]);
+	cr_assert_eq(baton_io_destroy(), 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
