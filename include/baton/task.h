@@ -92,15 +92,17 @@ void baton_set_result(void *value);
  */
 bool baton_cancel_requested(void);
 
-/* The struct of type `type` whose member `member` is at `pointer`. */
 #ifdef __cplusplus
-#define baton_container_of(pointer, type, member)                                                  \
+#define BATON__CONTAINER(pointer, type, member)                                                    \
 	(static_cast<type *>(const_cast<void *>(static_cast<const volatile void *>(                \
 		reinterpret_cast<const volatile char *>(pointer) - offsetof(type, member)))))
 #else
-#define baton_container_of(pointer, type, member)                                                  \
+#define BATON__CONTAINER(pointer, type, member)                                                    \
 	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 #endif
+
+/* The struct of type `type` whose member `member` is at `pointer`. */
+#define baton_container_of(pointer, type, member) BATON__CONTAINER(pointer, type, member)
 
 #ifdef __cplusplus
 }

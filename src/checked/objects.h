@@ -3,6 +3,8 @@
 #ifndef BATON_SRC_CHECKED_OBJECTS_H
 #define BATON_SRC_CHECKED_OBJECTS_H
 
+#include <baton/timer.h>
+
 #include "base/checked.h"
 #include "checked/records.h"
 

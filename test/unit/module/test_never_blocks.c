@@ -197,8 +197,7 @@ static bool registry_h(struct stage *stage)
 	    baton_registry_acquire(stage->registry, "name", 4, &found) || found != stage->entry)
 		return false;
 	if (baton_registry_acquire_async(stage->registry, "name", 4, &request) ||
-	    baton_registry_request_entry(&request) != found ||
-	    baton_registry_unref(found))
+	    baton_registry_request_entry(&request) != found || baton_registry_unref(found))
 		return false;
 	baton_registry_ref(found);
 	return baton_registry_walk(stage->registry, stop_walk, NULL) == 0 &&
