@@ -41,9 +41,12 @@ struct baton_stuck {
 	enum baton_stuck_kind kind;
 	/* The name on the board. Empty: the resource is not known, or not on the board. */
 	const char *resource;
-	uint64_t ns;         /* for how long, as far as it is known */
-	uint64_t thread;     /* the kernel's id of the thread; TASKS: 0 */
-	uintptr_t function;  /* RUNS: the task's function; else 0 */
+	uint64_t ns; /* for how long, as far as it is known */
+	/* The kernel's id of the thread. TASKS: who has suspended the resource, or detached the
+	 * task that holds it; 0: neither, or not known. */
+	uint64_t thread;
+	/* RUNS: the task's function. TASKS: that in which `thread` has done so; 0: not known. */
+	uintptr_t function;
 	uint64_t waiting;    /* tasks of the resource that wait */
 	const char *message; /* all of that in one line, with the likely cause */
 };

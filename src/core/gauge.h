@@ -60,9 +60,20 @@ struct baton__gauge_lane {
 	struct baton__histogram waited;
 };
 
+/* The thread that has suspended a resource, and the task in which it has (module/who.h). */
+struct baton__who {
+	uint32_t thread;      /* the kernel's id; 0: not known */
+	uint32_t detached;    /* it has not suspended: the task has detached itself, and holds */
+	uintptr_t function;   /* 0: in no task, or not known */
+	const void *resource; /* an address of the program; NULL: in no task */
+};
+
 struct baton__gauge {
 	uint64_t lanes; /* of the resource; 0: the resource has none, and `lane` is unused */
 	struct baton__times *times; /* valid in the program alone, not in a reader */
+	/* The holder's words. Of the last time: the resource need not be suspended any more. */
+	struct baton__who shelved;
+	struct baton__who paused; /* the lower lanes */
 };
 
 /* The times of a resource lie apart, so that the lines of many resources lie together. */

@@ -279,7 +279,7 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 	(void)add_relaxed(&board->joined, 1);
 	raise_lines(board->file, line);
 	/* [board.shown] release: the line is filled in; pairs with [board.shown] in
-	 * line_number */
+	 * baton__line_at */
 	store_release(&line->state, BATON__LINE_SHOWN);
 	if (stats)
 		*stats = &line->stats;
@@ -358,17 +358,6 @@ BATON_EXPORT void baton_board_pool_remove(struct baton_board *board, const struc
 	baton__board_look_end(board);
 }
 
-/* The number of the resource's line; UINT32_MAX: the resource is not on the board. */
-static uint32_t line_number(const struct baton__board_file *file, const void *resource)
-{
-	for (uint32_t i = 0; resource && i < load_relaxed(&file->lines); i++)
-		/* [board.shown] acquire: the line; pairs with [board.shown] in join */
-		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN &&
-		    file->line[i].resource == resource)
-			return i;
-	return UINT32_MAX;
-}
-
 /* Copies which threads wait. What is copied may be over by then. */
 static void refresh_waits(struct baton__board_file *file)
 {
@@ -377,9 +366,11 @@ static void refresh_waits(struct baton__board_file *file)
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next) {
 		const uint64_t since_ns = load_relaxed(&thread->wait.since_ns);
 		const void *resource = load_relaxed(&thread->wait.resource);
+		const struct baton__board_line *line;
 
 		if (!since_ns || !load_relaxed(&thread->used))
 			continue;
+		line = baton__line_at(file, resource);
 		if (waits < BATON__BOARD_WAITS)
 			file->wait[waits] = (struct baton__board_wait){
 				.thread = load_relaxed(&thread->tid),
@@ -387,7 +378,7 @@ static void refresh_waits(struct baton__board_file *file)
 				.future = load_relaxed(&thread->wait.future),
 				.resource = resource,
 				.promise = load_relaxed(&thread->wait.promise),
-				.line = line_number(file, resource),
+				.line = line ? (uint32_t)(line - file->line) : UINT32_MAX,
 				.maker = load_relaxed(&thread->wait.maker),
 			};
 		waits++;

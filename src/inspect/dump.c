@@ -77,7 +77,7 @@ static int write_resource(int fd, const struct baton__board_file *file,
 		baton__stuck_runs(&stuck, file, line, 0, message);
 	else if (copy.waiting)
 		baton__stuck_tasks(
-			&stuck, line,
+			&stuck, file, line,
 			copy.oldest_ns && copy.oldest_ns < now_ns ? now_ns - copy.oldest_ns : 0,
 			message);
 	else

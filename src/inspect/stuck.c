@@ -9,7 +9,9 @@
 #include "inspect/thread_name.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NS_PER_S 1e9
 
@@ -49,6 +51,7 @@ static uint64_t waiting_on(const struct baton__board_line *line)
 const char *const baton__cause_words[BATON__CAUSES] = {
 	[BATON__CAUSE_NONE] = "",
 	[BATON__CAUSE_SUSPENDED] = "suspended",
+	[BATON__CAUSE_DETACHED] = "task is detached",
 	[BATON__CAUSE_LANES] = "lanes suspended",
 	[BATON__CAUSE_QUEUED] = "in executor's queue",
 	[BATON__CAUSE_WINDOW] = "window is full",
@@ -57,8 +60,9 @@ const char *const baton__cause_words[BATON__CAUSES] = {
 
 const char *const baton__cause_sentence[BATON__CAUSES] = {
 	[BATON__CAUSE_NONE] = "nothing holds them up",
-	[BATON__CAUSE_SUSPENDED] = "the resource is suspended, and nobody has resumed it; or a "
-				   "detached task holds it, and nobody has completed that task",
+	[BATON__CAUSE_SUSPENDED] = "the resource is suspended, and nobody has resumed it",
+	[BATON__CAUSE_DETACHED] =
+		"a detached task holds the resource, and nobody has completed that task",
 	[BATON__CAUSE_LANES] = "the lower lanes are suspended, and nobody has resumed them",
 	[BATON__CAUSE_QUEUED] = "the resource is in its executor's queue: nobody runs that loop, "
 				"or every worker is busy",
@@ -69,6 +73,12 @@ const char *const baton__cause_sentence[BATON__CAUSES] = {
 			      "or was stopped",
 };
 
+const char *const baton__cause_deed[BATON__CAUSES] = {
+	[BATON__CAUSE_SUSPENDED] = "has suspended it",
+	[BATON__CAUSE_DETACHED] = "has detached it",
+	[BATON__CAUSE_LANES] = "has suspended them",
+};
+
 enum baton__cause baton__cause_of(const struct baton__board_line *line)
 {
 	const struct baton_resource *resource = line->resource;
@@ -77,7 +87,8 @@ enum baton__cause baton__cause_of(const struct baton__board_line *line)
 	if (load_relaxed(&line->stats._function) || !waiting_on(line))
 		return BATON__CAUSE_NONE;
 	if (baton__turn_seems_shelved(resource))
-		return BATON__CAUSE_SUSPENDED;
+		return load_relaxed(&line->gauge.shelved.detached) ? BATON__CAUSE_DETACHED
+		                                                   : BATON__CAUSE_SUSPENDED;
 	if (!baton__turn_seems_held(resource))
 		return BATON__CAUSE_QUEUED;
 	if (!baton__word_is_busy(word))
@@ -85,20 +96,86 @@ enum baton__cause baton__cause_of(const struct baton__board_line *line)
 	return baton__word_is_resting(word) ? BATON__CAUSE_LANES : BATON__CAUSE_HELD;
 }
 
-void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_line *line,
-                        uint64_t ns, char message[BATON__MESSAGE_MAX])
+struct baton__who baton__cause_who(const struct baton__board_line *line, enum baton__cause cause)
 {
+	const bool lanes = cause == BATON__CAUSE_LANES;
+	const struct baton__who *who = lanes ? &line->gauge.paused : &line->gauge.shelved;
+
+	if (!baton__cause_deed[cause])
+		return (struct baton__who){.thread = 0};
+	return (struct baton__who){
+		.thread = load_relaxed(&who->thread),
+		.detached = load_relaxed(&who->detached),
+		.function = load_relaxed(&who->function),
+		.resource = load_relaxed(&who->resource),
+	};
+}
+
+const struct baton__board_line *baton__line_at(const struct baton__board_file *file,
+                                               const void *resource)
+{
+	for (uint32_t i = 0; resource && i < load_relaxed(&file->lines); i++)
+		/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
+		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN &&
+		    file->line[i].resource == resource)
+			return &file->line[i];
+	return NULL;
+}
+
+/* Appends to the message what still has room there. */
+static void append(char message[BATON__MESSAGE_MAX], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void append(char message[BATON__MESSAGE_MAX], const char *format, ...)
+{
+	const size_t length = strlen(message);
+	va_list list;
+
+	va_start(list, format);
+	(void)vsnprintf(message + length, BATON__MESSAGE_MAX - length, format, list);
+	va_end(list);
+}
+
+/* "; thread 4711 (name) has suspended it in a task of "topic", the function at ..."; or nothing. */
+static void append_who(char message[BATON__MESSAGE_MAX], const struct baton__board_file *file,
+                       const struct baton__who *who, const char *deed)
+{
+	const struct baton__board_line *line = baton__line_at(file, who->resource);
+	char thread[THREAD_TEXT], place[BATON__PLACE_TEXT];
+
+	if (!who->thread)
+		return;
+	append(message, "; thread %s %s", thread_text(thread, file, who->thread), deed);
+	if (line && !who->detached)
+		append(message, " in a task of \"%s\"", name_of(line));
+	else if (who->resource && !who->detached)
+		append(message, " in a task of a resource that is not on the board");
+	if (who->function)
+		append(message, ", the function at %#" PRIxPTR " (%s)", who->function,
+		       baton__place_text(place, file, who->function));
+}
+
+void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_file *file,
+                        const struct baton__board_line *line, uint64_t ns,
+                        char message[BATON__MESSAGE_MAX])
+{
+	const enum baton__cause cause = baton__cause_of(line);
+	const struct baton__who who = baton__cause_who(line, cause);
+
 	*stuck = (struct baton_stuck){
 		.kind = BATON_STUCK_TASKS,
 		.resource = line->name,
 		.ns = ns,
+		.thread = who.thread,
+		.function = who.function,
 		.waiting = waiting_on(line),
 		.message = message,
 	};
 	(void)snprintf(message, BATON__MESSAGE_MAX,
 	               "the tasks of \"%s\" wait since %.1f s, %" PRIu64 " of them: %s",
 	               name_of(line), (double)ns / NS_PER_S, stuck->waiting,
-	               baton__cause_sentence[baton__cause_of(line)]);
+	               baton__cause_sentence[cause]);
+	append_who(message, file, &who, baton__cause_deed[cause]);
 	make_printable(message);
 }
 

@@ -80,7 +80,8 @@ static void look_at_line(const struct baton_watchdog *watchdog, struct baton__bo
 	waits = copy.waiting && copy.oldest_ns && copy.oldest_ns < now_ns &&
 	        now_ns - copy.oldest_ns > limit_ns && now_ns - found->since_ns > limit_ns;
 	if (waits && !found->told_tasks) {
-		baton__stuck_tasks(&stuck, line, now_ns - copy.oldest_ns, message);
+		baton__stuck_tasks(&stuck, watchdog->options.board->file, line,
+		                   now_ns - copy.oldest_ns, message);
 		report(watchdog, &stuck);
 	}
 	found->told_tasks = waits;

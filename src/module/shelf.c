@@ -23,19 +23,27 @@
 #include "core/list.h"
 #include "core/marks.h"
 #include "core/visit.h"
+#include "module/who.h"
 
 void baton__shelve(struct baton_resource *resource)
 {
+	struct baton__who who = baton__who_now();
+
 	BATON_ASSERT(baton__thread_holds(baton__self, resource));
+	who.detached = true;
 	baton__turn_want_shelf(resource);
+	baton__who_shelved(resource, &who);
 	/* The release at the end of a short path then fails. */
 	baton__word_ask(resource);
 }
 
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 {
+	const struct baton__who who = baton__who_now();
+
 	if (!baton__word_capture(resource, idle, baton__mode(resource)))
 		return false;
+	baton__who_shelved(resource, &who);
 	(void)baton__backlog_lend(resource);
 	baton__turn_shelve_idle(resource); /* last touch */
 	return true;
@@ -49,7 +57,10 @@ static enum baton__met suspend_here(struct baton__stay *stay, struct baton_task 
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_future *future = baton__mark_future(mark);
+	const struct baton__who *who =
+		&baton_container_of(mark, struct baton__suspend_mark, awaiter.task)->who;
 
+	baton__who_shelved(resource, who);
 	/* Before the claim, whose release publishes WANTED: a thread that finds the future claimed
 	 * may unshelve. */
 	baton__turn_want_shelf(resource);

@@ -3,7 +3,8 @@
 #ifndef BATON_SRC_SHELF_H
 #define BATON_SRC_SHELF_H
 
-#include "core/resource.h"
+#include "core/awaiter.h"
+#include "core/gauge.h"
 
 /*
  * Called by the holder in a task of the resource, which need not be the innermost task of this
@@ -30,10 +31,12 @@ void baton__unshelve(struct baton_resource *resource, bool later);
  */
 void baton__unshelve_left(struct baton_resource *resource);
 
-/*
- * Suspend marks: each is a struct baton__awaiter, whose future completes when the suspension has
- * taken effect.
- */
+/* Suspend marks. The future of the awaiter completes when the suspension has taken effect. */
+struct baton__suspend_mark {
+	struct baton__awaiter awaiter;
+	struct baton__who who;
+};
+
 extern const struct baton__kind baton__suspend_kind;
 
 #endif

@@ -15,6 +15,8 @@
  *    mark), RUNNING or DONE. resume cancels a PENDING future; in the other cases it unshelves the
  *    resource, once. A suspension of the lower lanes always has a future, which is DONE at once if
  *    the resource was idle; in place of the unshelving, resume sends the kick.
+ * suspend.who: `who` of a mark of the lower lanes is constant until the claim of the future. The
+ *    thread that cannot cancel the future any more makes the kick of the same memory.
  *
  * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
  * the completion of the future, or the capture. Resume: the cancel of the future, the CAS in
@@ -34,31 +36,37 @@
 #include "module/shelf.h"
 #include "module/kick.h"
 #include "module/lane.h"
+#include "module/who.h"
 
 #include <errno.h>
 
 /* The mark of a suspension of the lower lanes. References: the suspension's, and the kick's. */
 struct lower {
 	struct baton__awaiter awaiter;
-	struct baton_task kick;
+	union {
+		struct baton__who who;  /* until the mark is claimed */
+		struct baton_task kick; /* from the resume on */
+	};
 };
 
+_Static_assert(sizeof(struct baton__suspend_mark) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(sizeof(struct lower) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(sizeof(struct baton_suspension) == 24, "part of the ABI");
 
 /* Pushes a mark into a busy resource. Returns 1; 0: the resource is idle now; or -ENOMEM. */
 static int push(struct baton_resource *resource, struct baton_suspension *suspension)
 {
-	struct baton__awaiter *mark = baton__node_alloc(sizeof(*mark));
+	struct baton__suspend_mark *mark = baton__node_alloc(sizeof(*mark));
 
 	if (!mark)
 		return -ENOMEM;
-	baton__awaiter_init(mark, resource, &baton__suspend_kind);
-	if (!baton__push_mark(resource, &mark->task, BATON__ASK_LOOK)) {
+	baton__awaiter_init(&mark->awaiter, resource, &baton__suspend_kind);
+	mark->who = baton__who_now();
+	if (!baton__push_mark(resource, &mark->awaiter.task, BATON__ASK_LOOK)) {
 		baton__node_free(mark);
 		return 0;
 	}
-	suspension->_future = &mark->counted.future;
+	suspension->_future = &mark->awaiter.counted.future;
 	return 1;
 }
 
@@ -67,12 +75,15 @@ static enum baton__met pause_here(struct baton__stay *stay, struct baton_task *m
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_future *future = baton__mark_future(mark);
+	/* Before the claim (suspend.who). */
+	const struct baton__who who = baton_container_of(mark, struct lower, awaiter.task)->who;
 
 	if (!baton__future_claim(future, baton__turn_visits(resource))) {
 		baton__mark_cancelled(resource, mark);
 		return BATON__MET;
 	}
 	baton__lanes_pause(resource);
+	baton__who_paused(resource, &who);
 	/* The suspension has taken effect. Last touch of the mark. */
 	baton__future_finish(future, BATON__FUTURE_DONE, 0, NULL, NULL);
 	return BATON__MET;
@@ -88,8 +99,11 @@ static const struct baton__kind pause_kind = {
 static int unpause(struct baton_task *kick)
 {
 	struct lower *lower = baton_container_of(kick, struct lower, kick);
+	struct baton_resource *resource = baton__top(baton__self)->resource;
 
-	baton__lanes_unpause(baton__top(baton__self)->resource);
+	baton__lanes_unpause(resource);
+	/* It may be this one that was shown, and another one that is still in effect. */
+	baton__who_paused(resource, NULL);
 	baton_future_unref(&lower->awaiter.counted.future); /* last touch */
 	return 0;
 }
@@ -104,6 +118,7 @@ static bool pause_idle(struct baton_resource *resource, uintptr_t idle, struct l
 	/* unshared: only the suspension knows it */
 	lower->awaiter.counted.future._state = BATON__FUTURE_COUNTED | BATON__FUTURE_DONE;
 	baton__lanes_pause(resource);
+	baton__who_paused(resource, &lower->who);
 	baton__go_on(resource, baton__place(resource), 0);
 	return true;
 }
@@ -128,7 +143,7 @@ BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
 		return -ENOMEM;
 	*lower = (struct lower){
 		.awaiter.counted = {.future = BATON_FUTURE_INIT, .references = 2},
-		.kick._run = unpause,
+		.who = baton__who_now(),
 	};
 	baton__kind_set(&lower->awaiter.task, &pause_kind);
 	/* unshared: not pushed yet */
@@ -222,9 +237,12 @@ static int resume(struct baton_suspension *suspension, bool later)
 		if (!error)
 			return 0;
 	}
-	if (!kick)
+	if (!kick) {
 		baton__unshelve(resource, later);
-	else if (later)
+		return 0;
+	}
+	*kick = (struct baton_task){._run = unpause};
+	if (later)
 		baton__kick_later(resource, kick);
 	else
 		baton__kick_open(resource, kick);

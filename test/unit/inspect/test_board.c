@@ -388,7 +388,7 @@ Test(board, bad_options_are_refused, .timeout = 10)
 	cr_assert_null(board);
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	cr_assert_eq(board->file->lines_max, 1024);
-	cr_assert_eq(sizeof(board->file->line[0]), 320);
+	cr_assert_eq(sizeof(board->file->line[0]), 384);
 	cr_assert(offsetof(struct baton__times, lane) > 4500 &&
 	          sizeof(struct baton__times) < 15000);
 	baton_board_destroy(board);

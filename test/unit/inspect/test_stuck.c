@@ -9,6 +9,8 @@
 
 #include "inspect/stuck.h"
 
+#include <inttypes.h>
+
 static struct baton_board *board;
 static struct baton_resource_config named;
 static struct baton_resource resource;
@@ -245,6 +247,49 @@ Test(stuck, a_promise_of_ones_own_and_a_function_without_a_name, .timeout = 10)
 }
 
 /* ---- What else a dump says ---- */
+
+static struct baton_suspension own;
+
+static void *suspend_topic(void *arg)
+{
+	cr_assert_eq(baton_resource_suspend(&resource, arg), 0);
+	return NULL;
+}
+
+Test(stuck, who_has_suspended_in_which_task, .timeout = 10)
+{
+	struct baton_resource in;
+	char wanted[128];
+
+	(void)pthread_setname_np(pthread_self(), "suspender");
+	begin(NULL);
+	joins();
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	post();
+	dump(within, sizeof(within));
+	(void)snprintf(wanted, sizeof(wanted),
+	               "nobody has resumed it; thread %d (suspender) has suspended it\n", gettid());
+	cr_expect_not_null(strstr(within, wanted), "%s", within);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	baton_resource_init(&in, NULL); /* the board has one line */
+	cr_assert_eq(baton_call(&in, suspend_topic, &own, NULL), 0);
+	post();
+	dump(within, sizeof(within));
+	cr_expect_not_null(strstr(within, " has suspended it in a task of a resource that is not "
+	                                  "on the board\n"),
+	                   "%s", within);
+	cr_assert_eq(baton_resource_resume(&own), 0);
+	cr_assert_eq(baton_post(&resource, suspend_topic, &own), 0);
+	post();
+	dump(within, sizeof(within));
+	(void)snprintf(wanted, sizeof(wanted),
+	               " has suspended it in a task of \"topic\", the function at %#" PRIxPTR
+	               " (test_stuck+0x",
+	               (uintptr_t)suspend_topic);
+	cr_expect_not_null(strstr(within, wanted), "%s", within);
+	cr_assert_eq(baton_resource_resume(&own), 0);
+	end();
+}
 
 static void await_in_dump(const char *words)
 {

@@ -107,6 +107,12 @@ static void *nothing(void *arg)
 	return arg;
 }
 
+static void *suspend_it(void *arg)
+{
+	cr_assert_eq(baton_resource_suspend(arg, &suspension), 0);
+	return NULL;
+}
+
 Test(watchdog, a_forgotten_resume_is_named, .timeout = 10)
 {
 	struct baton_resource resource;
@@ -120,15 +126,18 @@ Test(watchdog, a_forgotten_resume_is_named, .timeout = 10)
 	await_reports(1);
 	expect(0, BATON_STUCK_TASKS, "topic", "is suspended, and nobody has resumed it");
 	cr_assert_eq(reports[0].stuck.waiting, 3);
+	cr_assert_eq(reports[0].stuck.function, 0);
 	expect_no_more(1);
 	/* A second time is another one. */
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
 	expect_no_more(1);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_call(&resource, suspend_it, &resource, NULL), 0);
 	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	await_reports(2);
 	cr_assert_eq(reports[1].stuck.waiting, 1);
+	cr_assert_eq(reports[1].stuck.thread, gettid());
+	cr_assert_eq(reports[1].stuck.function, (uintptr_t)suspend_it);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	resource_over(&resource);
 	end();
@@ -308,7 +317,7 @@ Test(watchdog, by_default_it_looks_four_times_a_second, .timeout = 10)
 	await_reports(1);
 	cr_assert_geq(reports[0].stuck.ns, 1000 * MS);
 	cr_assert_lt(reports[0].stuck.ns, 1900 * MS);
-	cr_assert_eq(reports[0].stuck.thread, 0);
+	cr_assert_eq(reports[0].stuck.thread, gettid());
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	resource_over(&resource);
 	end();
