@@ -303,6 +303,62 @@ def describe_wait(look, record):
             (since, future))
 
 
+class Who:
+    """The thread that has suspended a resource, or has detached the task that holds it."""
+
+    def __init__(self, tid, detached, function=0, resource=0):
+        self.tid, self.detached = tid, detached
+        self.function, self.resource = function, resource
+
+    @classmethod
+    def shown(cls, who):
+        """As a board shows it (struct baton__who), or None."""
+        if not int(who["thread"]):
+            return None
+        return cls(int(who["thread"]), bool(who["detached"]), int(who["function"]),
+                   address(who["resource"]))
+
+    def text(self, look, deed):
+        said = "; thread %s %s" % (look.thread(self.tid), deed)
+        if self.function:
+            said += ", in %s" % symbol_at(self.function)
+        if self.resource and not self.detached:
+            said += ", in a task of %s" % look.name(self.resource)
+        return said
+
+
+def symbol_at(function):
+    words = gdb.execute("info symbol %#x" % function, to_string=True).split()
+    return "a function at %#x" % function if words[0] == "No" else words[0]
+
+
+def shelver(look, resource):
+    """Who has shelved the resource; None: nobody, or it is not known."""
+    value = resource_at(resource).dereference()
+    turn = int(value["_job"]["_turn"])
+    if turn >> 30 != 3:
+        return None
+    who = Who.shown(look.lines[resource]["gauge"]["shelved"]) if resource in look.lines else None
+    # As in src/module/who.c: the job is in no queue, unless a helper has borrowed it.
+    told = address(value["_job"]["_next"]) if PHASES[turn & 3] == "held" else 0
+    return who or (Who(told >> 2, bool(told & 2)) if told & 1 else None)
+
+
+def shelved(look, who):
+    if who is None:
+        return "suspended, or held by a detached task: nobody has resumed or completed it"
+    if who.detached:
+        return ("held by a detached task, which nobody has completed" +
+                who.text(look, "has detached it"))
+    return "suspended, and nobody has resumed it" + who.text(look, "has suspended it")
+
+
+def paused(look, resource):
+    who = Who.shown(look.lines[resource]["gauge"]["paused"]) if resource in look.lines else None
+    return ("held up: its lower lanes are suspended, and nobody has resumed them" +
+            (who.text(look, "has suspended them") if who else ""))
+
+
 def state_of(look, resource):
     """How the resource is, and whether that is more than idle."""
     try:
@@ -312,8 +368,7 @@ def state_of(look, resource):
     except gdb.MemoryError:
         return "its memory is gone", True
     if turn >> 30 == 3:
-        return ("suspended, or held by a detached task: nobody has resumed or completed it",
-                True)
+        return shelved(look, shelver(look, resource)), True
     if PHASES[turn & 3] == "queued":
         return "in its executor's queue: a loop or worker must come to it", True
     holder = look.holder_of(resource)
@@ -324,7 +379,7 @@ def state_of(look, resource):
                                         ", in " + function if function else ""), True
     resting = gdb.lookup_global_symbol("baton__resting")
     if resting is not None and word & ~7 == address(resting.value().address):
-        return "held up: its lower lanes are suspended, and nobody has resumed them", True
+        return paused(look, resource), True
     if word & 1:
         return "busy: a thread has just captured it", True
     return "idle" + (", closed" if word & 6 == 6 else ""), False
@@ -448,10 +503,22 @@ class Why(Command):
             if not wait or wait[2] or not wait[1]:
                 return
             print("  " + describe(look, wait[1])[0])
-            record = look.holder_of(wait[1])
-            if record is None:
+            wanted = self.blamed(look, wait[1])
+            if wanted is None:
                 return
-            wanted = int(record["tid"])
+
+    @staticmethod
+    def blamed(look, resource):
+        """The thread that holds the resource, or else has suspended it and still is there."""
+        holder = look.holder_of(resource)
+        if holder is not None:
+            return int(holder["tid"])
+        try:
+            who = shelver(look, resource)
+        except gdb.MemoryError:
+            return None
+        tids = [int(record["tid"]) for record in look.in_use]
+        return who.tid if who is not None and who.tid in tids else None
 
 
 Baton()

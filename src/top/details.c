@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page of one resource, with histograms. */
+/* The page of one resource, with histograms; and who holds its tasks up. */
 #include "top/top.h"
 
 #include "base/atomic.h"
@@ -67,6 +67,23 @@ static void print_lanes(FILE *out, const struct baton__gauge *gauge,
 	}
 }
 
+void top_print_who(FILE *out, const struct top_board *board, const struct top_row *row)
+{
+	const struct baton__board_file *file = board->file;
+	const struct baton__who who = baton__cause_who(&file->line[row->line], row->cause);
+	char thread[TOP_THREAD_TEXT], name[BATON_BOARD_NAME_MAX + 1];
+
+	if (!who.thread)
+		return;
+	(void)fprintf(out, "; thread %s %s", top_thread(thread, board, who.thread),
+	              baton__cause_deed[row->cause]);
+	if (who.function)
+		(void)fprintf(out, " in %s", top_function(board, who.function));
+	if (who.resource && !who.detached)
+		(void)fprintf(out, "%s %s", who.function ? " of" : " in a task of",
+		              top_name_at(name, file, who.resource));
+}
+
 void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	const struct baton__board_line *line = &board->file->line[row->line];
@@ -85,8 +102,11 @@ void top_print_resource(FILE *out, const struct top_board *board, const struct t
 		              top_thread(thread, board, row->thread));
 	(void)fprintf(out, "waiting       %" PRIu64 ", the oldest for %s\n", stats->waiting,
 	              top_time(text[0], row->oldest_ns));
-	if (row->cause != BATON__CAUSE_NONE)
-		(void)fprintf(out, "              %s\n", baton__cause_sentence[row->cause]);
+	if (row->cause != BATON__CAUSE_NONE) {
+		(void)fprintf(out, "              %s", baton__cause_sentence[row->cause]);
+		top_print_who(out, board, row);
+		(void)fputc('\n', out);
+	}
 	(void)fprintf(out, "a second      %s submitted, %s ended; busy %.0f %%",
 	              top_number(text[0], row->submits), top_number(text[1], row->tasks),
 	              100 * row->busy);

@@ -275,13 +275,15 @@ static void print_run(FILE *out, const struct top_board *board, const struct top
 	(void)fprintf(out, "%s\n", row->asleep > 0.5 ? ", asleep" : "");
 }
 
-static void print_held_up(FILE *out, const struct top_row *row)
+static void print_held_up(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	char text[2][TOP_TEXT];
 
-	(void)fprintf(out, "%s: %s wait, the oldest for %s: %s\n", row->name,
+	(void)fprintf(out, "%s: %s wait, the oldest for %s: %s", row->name,
 	              top_number(text[0], (double)row->stats.waiting),
 	              top_time(text[1], row->oldest_ns), baton__cause_sentence[row->cause]);
+	top_print_who(out, board, row);
+	(void)fputc('\n', out);
 }
 
 void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows)
@@ -302,7 +304,7 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 			print_run(out, board, &rows->rows[i]);
 	for (size_t i = 0; i < rows->all; i++)
 		if (rows->rows[i].held_up)
-			print_held_up(out, &rows->rows[i]);
+			print_held_up(out, board, &rows->rows[i]);
 	for (uint32_t i = 0; i < waits; i++) {
 		const struct baton__board_wait *wait = &file->wait[i];
 		const uint64_t holder = runner(file, wait->line);
@@ -390,6 +392,28 @@ static void print_json_lanes(FILE *out, const struct baton__gauge *gauge,
 	(void)fputc(']', out);
 }
 
+/* Who is the cause. */
+static void print_json_who(FILE *out, const struct top_board *board, const struct top_row *row)
+{
+	const struct baton__board_file *file = board->file;
+	const struct baton__who who = baton__cause_who(&file->line[row->line], row->cause);
+	char name[BATON_BOARD_NAME_MAX + 1];
+
+	if (!who.thread)
+		return;
+	(void)fprintf(out, ", \"by\": {\"thread\": %u, \"function\": ", who.thread);
+	if (who.function)
+		print_string(out, top_function(board, who.function));
+	else
+		(void)fputs("null", out);
+	(void)fputs(", \"resource\": ", out);
+	if (who.resource)
+		print_string(out, top_name_at(name, file, who.resource));
+	else
+		(void)fputs("null", out);
+	(void)fputc('}', out);
+}
+
 static void print_json_row(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	const struct baton_resource_stats *stats = &row->stats;
@@ -422,8 +446,10 @@ static void print_json_row(FILE *out, const struct top_board *board, const struc
 		print_string(out, top_function(board, row->function));
 	else
 		(void)fputs("null", out);
-	(void)fprintf(out, ", \"runs_ns\": %" PRIu64 ", \"cause\": \"%s\"}", row->runs_ns,
+	(void)fprintf(out, ", \"runs_ns\": %" PRIu64 ", \"cause\": \"%s\"", row->runs_ns,
 	              baton__cause_words[row->cause]);
+	print_json_who(out, board, row);
+	(void)fputc('}', out);
 }
 
 void top_print_json(FILE *out, const struct top_board *board, const struct top_rows *rows)

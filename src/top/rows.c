@@ -52,6 +52,17 @@ static void copy_printable(char *copy, const struct baton__board_line *line)
 		(void)snprintf(copy, BATON_BOARD_NAME_MAX, "%p", (void *)line->resource);
 }
 
+const char *top_name_at(char name[BATON_BOARD_NAME_MAX + 1], const struct baton__board_file *file,
+                        const void *resource)
+{
+	const struct baton__board_line *line = baton__line_at(file, resource);
+
+	if (!line)
+		return "a resource that is not on the board";
+	copy_printable(name, line);
+	return name;
+}
+
 /* The mean of the recorded times, in nanoseconds. */
 static double mean(const struct baton__histogram *histogram)
 {

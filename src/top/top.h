@@ -105,6 +105,10 @@ void top_free(struct top_rows *rows);
 /* The row of that name. NULL: none. */
 const struct top_row *top_find(const struct top_rows *rows, const char *name);
 
+/* The name of the resource at an address of the program; in `name`, or constant. */
+const char *top_name_at(char name[BATON_BOARD_NAME_MAX + 1], const struct baton__board_file *file,
+                        const void *resource);
+
 /* The name of a function of the program, as addr2line tells it, or its place (symbols.c). */
 const char *top_function(const struct top_board *board, uintptr_t function);
 
@@ -126,6 +130,8 @@ void top_print_rows(FILE *out, const struct top_board *board, const struct top_r
                     const struct top_part *part);
 void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows);
 void top_print_pools(FILE *out, const struct top_board *board);
+/* Prints "; thread 4711 (name) has suspended it in ...", where a thread is the row's cause. */
+void top_print_who(FILE *out, const struct top_board *board, const struct top_row *row);
 void top_print_json(FILE *out, const struct top_board *board, const struct top_rows *rows);
 
 /* The page of one resource (details.c). */

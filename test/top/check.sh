@@ -110,7 +110,7 @@ shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whos
 shows 'by failures' '^slow .*s +1 +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
 	--sort failed "$whose"
 shows 'their column' 'OLDEST FAILED  RUN99' --once --delay 0.1 --sort failed "$whose"
-shows 'the sum of failures' '^by busy; 1 task has failed; t: .*2 threads wait$' --once --delay 0.1 \
+shows 'the sum of failures' '^by busy; 1 task has failed; t: .*3 threads wait$' --once --delay 0.1 \
 	"$whose"
 shows 'by name' '^by busy.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
 	"$whose"
@@ -121,7 +121,7 @@ shows 'a name as it is' '^executed ' --once --delay 0.1 --resource "$name" "$who
 shows 'a part of it' '; 1 with .* in their names' --once --delay 0.1 --match "${name%sumer}" \
 	"$whose"
 sleep 0.6 # the window has been full for a second
-shows 'what is held up' ', 1 resource held up, ' --once --delay 0.3 "$whose"
+shows 'what is held up' ', 2 resources held up, ' --once --delay 0.3 "$whose"
 shows 'what is held up, before what is busy' '^windowed .* 0%  window is full' --once --delay 0.3 \
 	"$whose"
 sed -n 5p "$tmp/shown" | grep -q '^windowed ' || {
@@ -131,6 +131,12 @@ sed -n 5p "$tmp/shown" | grep -q '^windowed ' || {
 shows 'why it is held up' '^windowed: 1 wait, the oldest for [1-9.]+s: their window is full' \
 	--threads --delay 0.1 "$whose"
 shows 'why, on its page' '^ +their window is full' --once --delay 0.1 --resource windowed "$whose"
+shows 'who has suspended it' \
+	'^withheld: 1 wait.*; thread [0-9]+ .subject. .* in withhold_task of windowed$' \
+	--threads --delay 0.1 "$whose"
+shows 'who, on its page' \
+	'^ +the resource is suspended.*; thread [0-9]+ .* in withhold_task of windowed$' \
+	--once --delay 0.1 --resource withheld "$whose"
 shows 'submits a second' '^a second +[1-9][0-9.]*[kM]? submitted, [1-9]' --once --delay 0.3 \
 	--resource hot "$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
@@ -164,6 +170,9 @@ if command -v python3 >/dev/null 2>&1; then
 	json 'asleep' 'by["laned"]["asleep"] > 0.5 > by["hot"].get("asleep", 0)'
 	json 'names of threads' '"stuck?[31m one" in board["threads"].values()'
 	json 'the cause' 'by["windowed"]["cause"] == "window is full" and not by["hot"]["cause"]'
+	json 'by whom' 'by["withheld"]["by"]["thread"] == board["pid"]'
+	json 'in what' 'list(by["withheld"]["by"].values())[1:] == ["withhold_task", "windowed"]'
+	json 'by nobody' 'not any("by" in by[name] for name in by if name != "withheld")'
 	json 'submits' 'by["hot"]["submits_per_s"] > 1000'
 	json 'waits' 'any(w["promise"] for w in board["waits"])'
 fi
@@ -219,6 +228,7 @@ stuck='\(stuck\?\[31m one\)'
 debugger 'what threads hold' \
 	"^thread [0-9]+ $stuck holds \"stuck\", in stuck_task; waits since .* for a promise" \
 	-p "$pid" -ex 'baton threads' -ex "generate-core-file $tmp/core"
+cp "$tmp/shown" "$tmp/threads"
 thread=$(sed -n 's/^thread \([0-9]*\) .* holds "stuck".*/\1/p' "$tmp/shown")
 debugger 'a name by name_of' '^thread [0-9]+ .*holds "unlisted/7", in stuck_task;' \
 	-p "$pid" -ex 'baton threads'
@@ -230,6 +240,15 @@ debugger 'who holds what' "^\"stuck\": held by thread $thread $stuck, in stuck_t
 debugger 'how much waits' \
 	'^"slow .*; [1-9][0-9]* tasks wait, the oldest since .*; 1 task has failed' \
 	"$subject" "$tmp/core" -ex 'baton resources'
+deed='has suspended it, in withhold_task, in a task of "windowed"; 1 task waits'
+debugger 'who has suspended what' "^\"withheld\": suspended, .*; thread $pid .subject. $deed" \
+	"$subject" "$tmp/core" -ex 'baton resources withheld'
+hidden=$(sed -n 's/^thread \([0-9]*\) .* waits .* task of "hidden"$/\1/p' "$tmp/threads")
+debugger 'who, of a resource on no board' \
+	"^\"hidden\": suspended, .*; thread $hidden .*has suspended it; 1 task waits" \
+	"$subject" "$tmp/core" -ex 'baton resources hidden'
+debugger 'why, up to who has suspended it' '^this is a cycle$' "$subject" "$tmp/core" \
+	-ex "baton why $hidden"
 debugger 'a full window' '^"windowed": its window is full: .*; 1 task waits, the oldest since ' \
 	"$subject" "$tmp/core" -ex 'baton resources windowed'
 debugger 'where gdb thinks of assembly' '^"quiet": idle$' "$subject" "$tmp/core" \
@@ -250,7 +269,7 @@ refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resour
 shows 'since when' '^stuck .* stuck_task for [1-9][0-9.]*s\+' --once --delay 0.1 "$whose"
 shows 'that it lasts' '^by busy.*; t: 1 task lasts' --once --delay 0.1 "$whose"
 kill -STOP "$pid"
-shows 'a stopped program' ', stopped, .*: 6 resources' --once "$whose"
+shows 'a stopped program' ', stopped, .*: 7 resources' --once "$whose"
 kill -9 "$pid"
 
 begin "$tmp/board"

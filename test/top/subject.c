@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program for baton-top to look at: subject [FILE]. Six resources: `hot` runs tasks all the
+ * A program for baton-top to look at: subject [FILE]. Seven resources: `hot` runs tasks all the
  * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait, and one of its tasks
  * fails; `stuck` runs a task that waits for a promise that nobody completes; `quiet` does nothing;
  * `laned` has two lanes, and a consumer that sleeps in its tasks; of `windowed` one task waits in
- * the window, and nobody completes the one in flight. A seventh one, which is on no board, runs
- * such a task as `stuck` does. Prints a line when all of that goes on, and then runs until it is
- * killed.
+ * the window, and nobody completes the one in flight; a task of `windowed` has suspended
+ * `withheld`. Two more are on no board: one runs such a task as `stuck` does, and such a task has
+ * suspended the other one, which a thread calls. Prints a line when all of that goes on, and then
+ * runs until it is killed.
  */
 #include <baton.h>
 
@@ -19,8 +20,9 @@
 #include <time.h>
 
 static struct baton_board *board;
-static struct baton_resource hot, slow, stuck, quiet, laned, windowed;
+static struct baton_resource hot, slow, stuck, quiet, laned, windowed, withheld;
 static struct baton_future promise;
+static struct baton_suspension suspensions[2];
 
 /* What has run so far. */
 static atomic_uint hot_runs, slow_runs, laned_runs, stuck_runs;
@@ -69,6 +71,26 @@ static void *be_hot(void *arg)
 static void *be_stuck(void *arg)
 {
 	(void)baton_call(&stuck, stuck_task, NULL, NULL);
+	return arg;
+}
+
+/* It is on no board, either. */
+static struct baton_resource hidden;
+
+static void *withhold_task(void *arg)
+{
+	if (baton_resource_suspend(arg, &suspensions[arg == &hidden]))
+		abort();
+	return NULL;
+}
+
+static void *be_hidden(void *arg)
+{
+	static const struct baton_resource_config config = {.capture_limit = 1, .name = "hidden"};
+
+	baton_resource_init(&hidden, &config);
+	(void)withhold_task(&hidden);
+	(void)baton_call(&hidden, slow_task, NULL, NULL);
 	return arg;
 }
 
@@ -158,7 +180,7 @@ int main(int argc, char **argv)
 	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
 	struct baton_watchdog_options watchdog = {.every_ns = 20000000};
 	static struct baton_task failing = BATON_TASK_INIT(fail, NULL);
-	pthread_t threads[7];
+	pthread_t threads[8];
 	static struct baton_lane lanes_array[2];
 	static struct baton_lanes lanes;
 	struct baton_pool *pool;
@@ -172,6 +194,10 @@ int main(int argc, char **argv)
 	begin(&quiet, "quiet");
 	begin(&laned, "laned");
 	begin(&windowed, "windowed");
+	begin(&withheld, "withheld");
+	if (baton_call(&windowed, withhold_task, &withheld, NULL) ||
+	    baton_post(&withheld, slow_task, NULL))
+		return 1;
 	fill_window();
 	baton_lanes_init(&lanes, lanes_array, 2, NULL);
 	baton_resource_set_lanes(&laned, &lanes);
@@ -184,6 +210,7 @@ int main(int argc, char **argv)
 	(void)pthread_create(&threads[4], NULL, be_laned, NULL);
 	(void)pthread_create(&threads[5], NULL, be_laned, NULL);
 	(void)pthread_create(&threads[6], NULL, be_unlisted, NULL);
+	(void)pthread_create(&threads[7], NULL, be_hidden, NULL);
 	(void)pthread_setname_np(threads[3], "stuck\x1b[31m one");
 	watchdog.board = board;
 	if (baton_watchdog_start(&watchdog, &(struct baton_watchdog *){NULL}))
