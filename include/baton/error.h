@@ -14,8 +14,9 @@ extern "C" {
  * there.
  *
  * Thread safety: any thread. Blocking: never.
- * Ownership: a constant string, without a full stop. "no error" for 0; "an unknown error" for what
- * no call of baton returns.
+ * Ownership: a constant string, without a full stop. "no error" for 0. The system's words where
+ * baton has none: a call that opens a file, say, may return whatever open(2) says. "an unknown
+ * error" where neither has any.
  */
 const char *baton_error_text(int error);
 

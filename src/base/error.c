@@ -5,6 +5,8 @@
 #include "base/platform.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 
 static const char *const texts[] = {
 	[0] = "no error",
@@ -45,10 +47,27 @@ static const char *const texts[] = {
 	[EXDEV] = "the two do not belong together",
 };
 
+/* The system's text, which is constant, too. NULL: there is none. */
+static const char *system_text(int error)
+{
+#ifndef __GLIBC__
+	const char *text = strerror(error); /* musl: constant, and one text for all others */
+
+	return text == strerror(-1) ? NULL : text;
+#elif __GLIBC_PREREQ(2, 32)
+	return strerrordesc_np(error);
+#else
+	(void)error;
+	return NULL; /* strerror() may write into a buffer of all threads */
+#endif
+}
+
 BATON_EXPORT const char *baton_error_text(int error)
 {
 	const unsigned number = error < 0 ? 0U - (unsigned)error : (unsigned)error;
 	const char *text = number < sizeof(texts) / sizeof(*texts) ? texts[number] : NULL;
 
+	if (!text && number <= INT_MAX)
+		text = system_text((int)number);
 	return text ? text : "an unknown error";
 }

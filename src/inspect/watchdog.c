@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread that looks at a board, and reports what has lasted for too long. */
+#include <baton/error.h>
+
 #include "inspect/stuck.h"
 
 #include "base/atomic.h"
@@ -140,7 +142,7 @@ static void look(struct baton_watchdog *watchdog)
 static void trace_done(struct baton__trace_request *request, int error)
 {
 	if (error && !request->told)
-		baton__print("baton: trace: %s: %s\n", request->path, strerror(-error));
+		baton__print("baton: trace: %s: %s\n", request->path, baton_error_text(error));
 	request->error = error;
 	/* [trace.request] release: the error, and that the request has been read; pairs with
 	 * [trace.request] in baton__trace_take. */

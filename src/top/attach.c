@@ -2,6 +2,8 @@
 /* Finds the board of a process or file, and maps it. */
 #include "top/top.h"
 
+#include <baton/error.h>
+
 #include "base/atomic.h"
 
 #include <dirent.h>
@@ -181,7 +183,7 @@ static int ask(struct baton__trace_request *request, double seconds, const char 
 	}
 	if (request->error)
 		(void)fprintf(stderr, "baton-top: %s: %s\n", request->path,
-		              strerror(-request->error));
+		              baton_error_text(request->error));
 	else
 		(void)printf("%s is written; open it in ui.perfetto.dev\n", request->path);
 	return request->error ? 1 : 0;

@@ -177,7 +177,10 @@ if command -v python3 >/dev/null 2>&1; then
 	json 'waits' 'any(w["promise"] for w in board["waits"])'
 fi
 shows 'a trace' 'is written' --trace 0.2 "$tmp/trace" "$whose"
-refuses 'a trace that cannot be written' 1 'No such file' --trace 0.05 "$tmp/no/trace" "$whose"
+refuses 'a trace below what is no folder' 1 'trace/x: Not a directory$' \
+	--trace 0.05 "$tmp/trace/x" "$whose"
+refuses 'a trace that cannot be written' 1 'no/trace: there is none of that name$' \
+	--trace 0.05 "$tmp/no/trace" "$whose"
 if command -v python3 >/dev/null 2>&1; then
 	# Tasks of a resource never overlap, whatever thread ran them: the trace shows it.
 	python3 - "$tmp/trace" <<'END' && passed=$((passed + 1)) || failed=$((failed + 1))

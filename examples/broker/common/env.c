@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <baton/error.h>
+
 #include "common/log.h"
 #include "common/must.h"
 
@@ -94,7 +96,7 @@ int env_board_start(struct env *env)
 	status = baton_board_create(&options, &env->board);
 	if (status != 0) {
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "--board %s: %s", env->options.board,
-		         strerror(-status));
+		         baton_error_text(status));
 		return status;
 	}
 	must(baton_board_pool_add(env->board, env->pool, "broker"), "show the pool");

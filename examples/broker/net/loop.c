@@ -148,7 +148,7 @@ static int loop_run_accept(struct baton_task *task)
 	int status = connection_open(accept->loop, accept->fd, accept->tls);
 
 	if (status != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", strerror(-status));
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", uv_strerror(status));
 	free(accept);
 	return 0;
 }

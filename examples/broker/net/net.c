@@ -3,7 +3,8 @@
 #include "net/net.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include <baton/error.h>
 
 #include "common/env.h"
 #include "common/log.h"
@@ -23,7 +24,7 @@ int net_init(struct net *net, struct env *env, const struct net_calls *calls)
 			net->loops_running++;
 	}
 	if (status != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "I/O thread: %s", strerror(-status));
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "I/O thread: %s", baton_error_text(status));
 	return status;
 }
 
