@@ -304,7 +304,7 @@ fetch:
 			if
 			:: share == 2 ->
 				/* @src worker.c:fetch
-				 * baton__worker_put_back(worker, baton__joblist_pop(&list)) */
+				 * baton__worker_put_back(worker, job) */
 				share = 0;
 				goto fetched_two
 			:: else -> share = 0; goto got
