@@ -148,6 +148,8 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 	/* Dropping calls functions of the user's. */
 	baton__callback_begin(&frame);
 	status = sort_in(resource, first, count);
+	/* lend.ask */
+	baton__word_ask(resource);
 	give_back(resource);
 	baton__callback_end(&frame);
 	return status;

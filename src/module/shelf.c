@@ -82,13 +82,14 @@ const struct baton__kind baton__suspend_kind = {
 
 /* ---- Unshelving ---- */
 
-/* Releases the resource if no entry waits. False: an entry waits. */
+/* Releases the resource if no entry waits. False: an entry waits, or the baton is to be shelved: a
+ * task has asked for that, whose runner has left the resource to a submitter (lend.h). */
 static bool release_empty(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word(resource);
 
 	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource) ||
-	    baton__backlog_rests(resource))
+	    baton__backlog_rests(resource) || baton__turn_is_shelving(resource))
 		return false;
 	return baton__word_release(resource, word); /* last touch */
 }

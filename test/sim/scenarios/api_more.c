@@ -60,7 +60,7 @@ static int batch_end(struct baton_resource *resource)
 	return 0;
 }
 
-static void extend(struct extra *extra, struct baton_resource *resource)
+static void extend(struct extra *extra, struct sim_topic *topic)
 {
 	static const enum baton_bound_policy policies[] = {
 		BATON_BOUND_REFUSE, BATON_BOUND_DROP_NEWEST, BATON_BOUND_DROP_OLDEST};
@@ -71,13 +71,13 @@ static void extend(struct extra *extra, struct baton_resource *resource)
 	extra->limits.policy = policies[sim_pick(laned ? 3 : 2)];
 	if (laned) {
 		baton_lanes_init(&extra->lanes, extra->array, 2, NULL);
-		baton_resource_set_lanes(resource, &extra->lanes);
+		baton_resource_set_lanes(&topic->resource, &extra->lanes);
 	}
 	extra->bounded = !laned || sim_pick(2);
 	if (!extra->bounded)
 		return;
 	baton_bound_init(&extra->bound, &extra->limits);
-	baton_resource_set_bound(resource, &extra->bound);
+	sim_topic_bound(topic, &extra->bound);
 	if (extra->limits.policy != BATON_BOUND_REFUSE)
 		sim_posts_cancelled();
 }
@@ -102,7 +102,7 @@ void sim_more_begin(struct sim_topic *topics)
 		}
 		baton_resource_init(&topic->resource, &topic->config);
 		if (has & 2)
-			extend(&extras[i], &topic->resource);
+			extend(&extras[i], topic);
 	}
 	baton_window_init(&window, &topics[0].resource, 1);
 	sim_require(

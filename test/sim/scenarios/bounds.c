@@ -297,6 +297,38 @@ SIM_SCENARIO(bound_lent_shelf, "dropped from a suspended resource while it is re
 	sim_scene_end();
 }
 
+static struct baton_detached held;
+static bool holds;
+
+static void detaches(struct sim_piece *piece)
+{
+	holds = true;
+	sim_require(baton_detach(&held, BATON_DETACH_HOLD) == 0);
+}
+
+static void is_not_held(struct sim_piece *piece)
+{
+	sim_require(!holds);
+}
+
+SIM_SCENARIO(bound_lent_detach, "dropped while the task that runs asks for the shelf", .bound = 2)
+{
+	init_lent(1, 1);
+	baton_detached_init(&held);
+	holds = false;
+	sim_scene.pieces[0].body = detaches;
+	(void)sim_piece_init(1, 0, false);
+	sim_scene.pieces[1].body = is_not_held;
+	sim_start(submit_maybe, &sim_scene.pieces[1]);
+	sim_drive(sim_scene.manual);
+	sim_join_all();
+	holds = false;
+	/* Or it has been dropped. */
+	(void)baton_detached_complete(&held, 0, NULL);
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 SIM_UNSEEN static void nobody_waits_for_a_stopped_one(void)
 {
 	sim_not_delayed(&sim_scene.topic);

@@ -2,9 +2,6 @@
 /* Labelled tasks and their topics; what they remember is the explorer's, as in support.c. */
 #include "labelled.h"
 
-#include "module/bound.h"
-#include "module/lend.h"
-
 struct sim_scene sim_scene;
 
 SIM_UNSEEN bool sim_piece_settled(const struct sim_piece *piece)
@@ -59,22 +56,6 @@ SIM_UNSEEN static void cancel_piece(struct baton_task *task)
 	piece->fate = SIM_CANCELLED;
 }
 
-SIM_UNSEEN static void lent_changes(const void *word, unsigned thread, uint64_t before,
-                                    uint64_t after)
-{
-	struct sim_topic *topic = &sim_scene.topic;
-
-	if (before == BATON__OPEN && after == BATON__TAKEN)
-		topic->taker = (int)thread;
-	else if (before == BATON__TAKEN && after == BATON__LEFT)
-		sim_hand(topic, (int)thread, SIM_TAKER);
-	else if (before == BATON__LEFT && after == BATON__KEPT && topic->taker == (int)thread)
-		sim_hand(topic, SIM_TAKER, (int)thread);
-	else if (before != after && before + after != BATON__KEPT + BATON__OPEN &&
-	         !(before == BATON__TAKEN && after == BATON__OPEN))
-		sim_fail("the queue goes from %u to %u", (unsigned)before, (unsigned)after);
-}
-
 void sim_scene_init(uint32_t limit, uint32_t quantum, uint32_t lanes,
                     const struct baton_bound_config *limits)
 {
@@ -85,9 +66,7 @@ void sim_scene_init(uint32_t limit, uint32_t quantum, uint32_t lanes,
 	scene->topic.config.cancelled = cancel_piece;
 	if (limits) {
 		baton_bound_init(&scene->bound, limits);
-		baton_resource_set_bound(&scene->topic.resource, &scene->bound);
-		if (baton__bound_drops_oldest(limits))
-			sim_watch(&scene->bound._lent, lent_changes);
+		sim_topic_bound(&scene->topic, &scene->bound);
 	}
 	if (lanes) {
 		baton_lanes_init(&scene->lanes, scene->array, lanes, NULL);

@@ -6,6 +6,8 @@
 #include "support.h"
 
 #include "base/atomic.h"
+#include "module/bound.h"
+#include "module/lend.h"
 
 /* ---- Who holds it: follows the two words of the resource ---- */
 
@@ -19,7 +21,7 @@ static struct sim_topic *topic_of_turn(const void *turn)
 	return baton_container_of((uintptr_t)turn, struct sim_topic, resource._job._turn);
 }
 
-SIM_UNSEEN void sim_hand(struct sim_topic *topic, int from, int to)
+SIM_UNSEEN static void hand(struct sim_topic *topic, int from, int to)
 {
 	if (topic->holder != from)
 		sim_fail("two holders: %d, though %d holds it, gives it to %d", from, topic->holder,
@@ -33,13 +35,13 @@ SIM_UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t 
 	struct sim_topic *topic = topic_of_word(word);
 
 	if (!baton__word_is_busy(before) && baton__word_is_busy(after))
-		sim_hand(topic, SIM_NOBODY, (int)thread);
+		hand(topic, SIM_NOBODY, (int)thread);
 	else if (baton__word_is_busy(before) && !baton__word_is_busy(after))
-		sim_hand(topic, (int)thread, SIM_NOBODY);
+		hand(topic, (int)thread, SIM_NOBODY);
 	else if (!baton__word_is_resting(before) && baton__word_is_resting(after))
-		sim_hand(topic, (int)thread, SIM_REST);
+		hand(topic, (int)thread, SIM_REST);
 	else if (baton__word_is_resting(before) && !baton__word_is_resting(after))
-		sim_hand(topic, SIM_REST, (int)thread);
+		hand(topic, SIM_REST, (int)thread);
 }
 
 SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t before,
@@ -51,9 +53,9 @@ SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t 
 
 	if (from != to) {
 		if (from == BATON__QUEUED)
-			sim_hand(topic, SIM_QUEUE, (int)thread);
+			hand(topic, SIM_QUEUE, (int)thread);
 		else if (to == BATON__QUEUED) {
-			sim_hand(topic, (int)thread, SIM_QUEUE);
+			hand(topic, (int)thread, SIM_QUEUE);
 			/* A borrower gives back; the job is where the runner has put it. */
 			if (from == BATON__HELD)
 				topic->giver = (int)thread;
@@ -61,14 +63,63 @@ SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t 
 	}
 	if ((before & BATON__SHELF) != BATON__SHELF_LEFT &&
 	    (after & BATON__SHELF) == BATON__SHELF_LEFT)
-		sim_hand(topic, (int)thread, SIM_SHELF);
+		hand(topic, (int)thread, SIM_SHELF);
 	if ((before & BATON__SHELF) == BATON__SHELF_LEFT &&
 	    (after & BATON__SHELF) != BATON__SHELF_LEFT)
-		sim_hand(topic, SIM_SHELF, (int)thread);
+		hand(topic, SIM_SHELF, (int)thread);
 	if (!(before & BATON__LEAVING) && after & BATON__LEAVING)
-		sim_hand(topic, (int)thread, SIM_VISITORS);
+		hand(topic, (int)thread, SIM_VISITORS);
 	if (before & BATON__LEAVING && !(after & BATON__LEAVING))
-		sim_hand(topic, SIM_VISITORS, (int)thread);
+		hand(topic, SIM_VISITORS, (int)thread);
+}
+
+/* The topics whose queue is lent (module/lend.h), and the words that say to whom. */
+#define LENDERS_MAX 8
+
+static struct {
+	const uint32_t *word;
+	struct sim_topic *topic;
+} lenders[LENDERS_MAX];
+
+SIM_UNSEEN static struct sim_topic *topic_of_lent(const void *word)
+{
+	int i = 0;
+
+	while (lenders[i].word != word)
+		i++;
+	return lenders[i].topic;
+}
+
+SIM_UNSEEN static void lent_changes(const void *word, unsigned thread, uint64_t before,
+                                    uint64_t after)
+{
+	struct sim_topic *topic = topic_of_lent(word);
+
+	if (before == BATON__OPEN && after == BATON__TAKEN)
+		topic->taker = (int)thread;
+	else if (before == BATON__TAKEN && after == BATON__LEFT)
+		hand(topic, (int)thread, SIM_TAKER);
+	else if (before == BATON__LEFT && after == BATON__KEPT && topic->taker == (int)thread)
+		hand(topic, SIM_TAKER, (int)thread);
+	else if (before != after && before + after != BATON__KEPT + BATON__OPEN &&
+	         !(before == BATON__TAKEN && after == BATON__OPEN))
+		sim_fail("the queue goes from %u to %u", (unsigned)before, (unsigned)after);
+}
+
+SIM_UNSEEN void sim_topic_bound(struct sim_topic *topic, struct baton_bound *bound)
+{
+	int i = 0;
+
+	baton_resource_set_bound(&topic->resource, bound);
+	if (!baton__bound_drops_oldest(bound->_config))
+		return;
+	while (lenders[i].word && lenders[i].word != &bound->_lent)
+		i++;
+	if (i == LENDERS_MAX)
+		sim_fail("more bounds that drop than LENDERS_MAX");
+	lenders[i].word = &bound->_lent;
+	lenders[i].topic = topic;
+	sim_watch(&bound->_lent, lent_changes);
 }
 
 /* ---- Notes ---- */

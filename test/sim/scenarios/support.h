@@ -71,8 +71,8 @@ struct sim_note {
 	uint32_t ended;
 };
 
-/* The baton goes from one holder, who must have it, to another. */
-void sim_hand(struct sim_topic *topic, int from, int to);
+/* Gives the topic's resource a bound, and follows to whom its queue is lent. */
+void sim_topic_bound(struct sim_topic *topic, struct baton_bound *bound);
 
 /*
  * `limit`: capture limit; `executor`: not NULL if there can be a hand-off. With limit 0 the tasks
