@@ -230,14 +230,15 @@ static void make_busy(void)
 		baton_resource_init(&world.owned[i], &world.config_later);
 		occupy_later(&world.workers[i], &world.owned[i]);
 	}
+	/* On `held`'s line the watchdog finds a task that lasts, and reports it once; its report holds
+	 * the board. */
+	atomic_store(&report_stays, 1);
 	occupy(&world.holder, &world.held);
 	MUST(baton_async(&world.held, nothing, NULL, &world.waiting) == 0);
 	world.thread[world.threads++] = thread_start(waits, NULL);
 	stays_in(acquires, "b");
 	stays_in(drops, NULL);
 	stays_in(runs_the_loop, NULL);
-	/* On `held`'s line the watchdog finds a task that lasts; its report holds the board. */
-	atomic_store(&report_stays, 1);
 	until_at_least(&world.inside, ++world.expected);
 	drops_a_watch();
 	for (size_t i = 0; i < WHEELS; i++)
