@@ -21,9 +21,30 @@
  *
  *                               | from
  *   submit, stats, executor     | any thread
+ *   submit_wait                 | any thread; where it would wait: no thread of a pool, and not
+ *                               | inside a task or a callback (-EDEADLK)
  *   shutdown, shutdown_now      | any thread, also inside jobs
  *   await_termination           | any thread but the pool's own (-EDEADLK)
  *   destroy, default_destroy    | one thread, not the pool's own (-EDEADLK)
+ *
+ * A bound. A pool with `waiting_max` limits the plain jobs that wait, and with them the memory of
+ * submitters that are faster than the workers. A plain job waits from its acceptance until a worker
+ * enters it, or baton_pool_shutdown_now() has taken it out. Where waiting_max plain jobs wait,
+ * baton_pool_submit() refuses a further one, and baton_pool_submit_wait() waits for room.
+ *   - All plain jobs count, but not all are bounded. The pool's own threads submit without a bound,
+ *     since jobs that have been accepted must be able to go on; so does baton_executor_schedule(),
+ *     which continuations use. Only these jobs make the number larger than waiting_max.
+ *   - Resources neither count nor are refused: a resource has one job, which is a member of the
+ *     resource. To limit the tasks that wait in a resource, give it a bound (bound.h).
+ * Cost: a pool with waiting_max makes two more atomic operations for each plain job. Threads that
+ * wait for room are woken one by one, each by a system call of a worker that enters a job, while
+ * more than an eighth of waiting_max is free: so submitters do not sleep and wake for each job.
+ *
+ * Many waiting jobs. A thread that is about to sleep in a wait, or in an await of a closed
+ * resource, first looks whether it can run the queued resource itself. It then takes the resource's
+ * job out of the pool, and for this moves all jobs that wait there: the time grows with their
+ * number. So awaiting many closed resources, one after the other, behind busy workers takes time
+ * that grows with the square of their number.
  *
  * Signals are for the program's own threads. Workers, and the threads of timer wheels, block all
  * signals except those that a thread causes itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT,
@@ -124,12 +145,14 @@ struct baton_pool_options {
 	const struct baton_pool_policy *policy;
 	/* Count the jobs that the pool accepts, see `accepted`; false: they are not counted. */
 	bool count_accepted;
-	uint64_t _reserved[2];
+	/* Plain jobs that may wait, see "A bound"; 0: no bound, and they are not counted. */
+	uint64_t waiting_max;
+	uint64_t _reserved[1];
 };
 
 #define BATON_POOL_OPTIONS_INIT                                                                    \
 	{                                                                                          \
-		0, NULL, 0, NULL, 0, 0, 0, NULL, false,                                            \
+		0, NULL, 0, NULL, 0, 0, 0, NULL, false, 0,                                         \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
@@ -172,9 +195,26 @@ size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 /*
  * Runs a plain job on some worker. If the caller is a worker of this pool, that worker mostly runs
  * the newest job first.
- * Errors: -ESHUTDOWN after shutdown; the job is untouched.
+ * Errors: -ESHUTDOWN after shutdown; -EAGAIN at once, where waiting_max plain jobs wait, unless the
+ * caller is one of the pool's own threads. The job is untouched.
  */
 int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATON_NONNULL;
+
+/*
+ * As baton_pool_submit(), but where waiting_max plain jobs wait, the caller waits for room, until
+ * `deadline` (absolute, CLOCK_MONOTONIC; NULL: none). The order of submitters that wait is not
+ * specified.
+ *
+ * Blocking: until workers have entered so many jobs that more than an eighth of waiting_max is
+ * free, and no other submitter has taken the room. Never in a pool without waiting_max, and never
+ * on the pool's own threads.
+ * Errors: -ETIMEDOUT: the deadline has passed, and there is no room; -ESHUTDOWN after shutdown,
+ * also if the shutdown comes during the wait; -EDEADLK, at once, where there is no room, and the
+ * caller is inside a task or a callback, or is a thread of another pool: a job of this pool may
+ * wait for the caller; -EINVAL (malformed deadline). The job is untouched.
+ */
+BATON_MUST_USE int baton_pool_submit_wait(struct baton_pool *pool, struct baton_plain_job *job,
+                                          const struct timespec *deadline) BATON_NONNULL_AT(1, 2);
 
 /*
  * Refuses further plain jobs. Hand-offs are accepted until all accepted jobs have run; then the
@@ -234,7 +274,8 @@ struct baton_pool_stats {
 	uint64_t spares_retired; /* spare threads that ended because they were idle */
 	uint64_t spares_refused; /* times no spare was started because of spares_max */
 	uint64_t spares_failed;  /* times a spare could not be started */
-	uint64_t _reserved[4];
+	uint64_t waiting;        /* plain jobs that wait, now; 0 without waiting_max */
+	uint64_t _reserved[3];
 };
 
 /*

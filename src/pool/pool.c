@@ -46,14 +46,6 @@ static struct baton_pool *pool_of(struct baton_executor *executor)
 	return (struct baton_pool *)executor; /* its first member */
 }
 
-/* The worker of this pool that the calling thread is; NULL: none. */
-static struct baton__worker *own_worker(const struct baton_pool *pool)
-{
-	struct baton__worker *worker = baton__worker_current();
-
-	return worker && worker->pool == pool ? worker : NULL;
-}
-
 /* The mate of this pool that the calling thread is; NULL: none. A mate inside a job may have lost
  * its place, and is then no worker. */
 static struct baton__mate *own_mate(const struct baton_pool *pool)
@@ -63,6 +55,19 @@ static struct baton__mate *own_mate(const struct baton_pool *pool)
 	return mate && mate->pool == pool ? mate : NULL;
 }
 
+int baton__pool_push(struct baton_pool *pool, struct baton_job *job)
+{
+	int status;
+
+	BATON_PROBE(schedule, pool, job);
+	if (pool->policy.order == BATON_POOL_YIELDS)
+		baton__returns_reset(job);
+	status = baton__injection_push(&pool->injection, job);
+	if (!status)
+		status = baton__pool_notify(pool);
+	return status;
+}
+
 static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
 {
 	int status = baton__thread_attach();
@@ -70,12 +75,7 @@ static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
 	if (status)
 		return status;
 	baton__thread_enter(pool);
-	BATON_PROBE(schedule, pool, job);
-	if (pool->policy.order == BATON_POOL_YIELDS)
-		baton__returns_reset(job);
-	status = baton__injection_push(&pool->injection, job);
-	if (!status)
-		status = baton__pool_notify(pool);
+	status = baton__pool_push(pool, job);
 	baton__thread_leave();
 	return status;
 }
@@ -92,7 +92,7 @@ static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint3
 	 * closes the injection queue, and workers run the jobs in their own queues. */
 	if (load_acquire(&pool->state) & refusing)
 		return -ESHUTDOWN;
-	worker = own_worker(pool);
+	worker = baton__pool_worker(pool);
 	if (!worker)
 		return schedule_from_outside(pool, job);
 	return baton__worker_schedule(worker, job);
@@ -103,33 +103,13 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 	return schedule_unless(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
-/*
- * As schedule_unless, and counts the job: first, so that a thread that sees the job done sees it
- * counted. If the pool refuses the job, the count is taken back.
- */
-static int schedule_counted(struct baton_pool *pool, struct baton_job *job, uint32_t refusing)
-{
-	struct baton__worker *worker = baton__forked() ? NULL : own_worker(pool);
-	int status;
-
-	/* Relaxed: counters order nothing. */
-	if (worker)
-		baton__count(&worker->counts.accepted, 1);
-	else
-		(void)add_relaxed(&pool->accepted, 1);
-	status = schedule_unless(pool, job, refusing);
-	if (status >= 0)
-		return status;
-	if (worker)
-		baton__count(&worker->counts.accepted, UINT64_MAX);
-	else
-		(void)sub_relaxed(&pool->accepted, 1);
-	return status;
-}
-
+/* The same, of a pool that counts jobs. A resource's job is never refused for want of room. */
 static int schedule_and_count(struct baton_executor *executor, struct baton_job *job)
 {
-	return schedule_counted(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
+	static const struct baton__when_full full = {BATON__FULL_ACCEPT, NULL};
+
+	return baton__counting_schedule(pool_of(executor), job,
+	                                BATON__POOL_STOP | BATON__POOL_ENDED, &full);
 }
 
 static int returned(struct baton_executor *executor)
@@ -145,14 +125,14 @@ static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 {
 	struct baton_pool *pool = pool_of(executor);
 
-	return baton__pool_withdraw(pool, own_worker(pool), job);
+	return baton__pool_withdraw(pool, baton__pool_worker(pool), job);
 }
 
 static bool recall(struct baton_executor *executor, struct baton_job *job)
 {
 	struct baton_pool *pool = pool_of(executor);
 
-	return baton__pool_recall(pool, own_worker(pool), job);
+	return baton__pool_recall(pool, baton__pool_worker(pool), job);
 }
 
 static void blocked(struct baton_executor *executor, bool is_blocked)
@@ -170,7 +150,7 @@ static void blocked(struct baton_executor *executor, bool is_blocked)
 static bool should_yield(struct baton_executor *executor)
 {
 	const struct baton_pool *pool = pool_of(executor);
-	const struct baton__worker *worker = own_worker(pool);
+	const struct baton__worker *worker = baton__pool_worker(pool);
 
 	/* A sleeping or searching worker comes for the jobs. */
 	return worker && baton__idle_all_busy(&pool->idle) &&
@@ -187,7 +167,7 @@ static const struct baton_executor_ops operations = {
 	.should_yield = should_yield,
 };
 
-/* The operations of a pool that counts the jobs it accepts. Other pools pay nothing for this. */
+/* The operations of a pool that counts jobs. Other pools pay nothing for this. */
 static const struct baton_executor_ops counting_operations = {
 	.schedule = schedule_and_count,
 	.returned = returned,
@@ -310,9 +290,10 @@ static struct baton_pool *allocate(const struct baton_pool_options *options, siz
 		return NULL;
 	pool = (struct baton_pool *)(void *)block;
 	memset(block, 0, size);
-	baton_executor_init(&pool->executor,
-	                    options->count_accepted ? &counting_operations : &operations);
+	pool->counts = options->count_accepted || options->waiting_max;
 	pool->counts_accepted = options->count_accepted;
+	pool->waiting_max = options->waiting_max;
+	baton_executor_init(&pool->executor, pool->counts ? &counting_operations : &operations);
 	pool->worker_count = count;
 	pool->workers = (struct baton__worker *)(void *)(block + workers_at);
 	pool->mate_count = mates;
@@ -385,17 +366,25 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	return baton__pool_create(options, NULL, pool);
 }
 
+int baton__pool_submit(struct baton_pool *pool, struct baton_plain_job *job,
+                       const struct baton__when_full *full)
+{
+	const uint32_t refusing = BATON__POOL_SHUTDOWN | BATON__POOL_STOP | BATON__POOL_ENDED;
+	int status = BATON_UNLIKELY(pool->counts)
+	                     ? baton__counting_schedule(pool, &job->job, refusing, full)
+	                     : schedule_unless(pool, &job->job, refusing);
+
+	return status < 0 ? status : 0;
+}
+
 BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job)
 {
 	BATON__CHECKED(owned(pool, __func__));
 	BATON__NEED(job && job->_run,
 	            "the job has no function: initialise it by BATON_PLAIN_JOB_INIT");
-	const uint32_t refusing = BATON__POOL_SHUTDOWN | BATON__POOL_STOP | BATON__POOL_ENDED;
-	int status = BATON_UNLIKELY(pool->counts_accepted)
-	                     ? schedule_counted(pool, &job->job, refusing)
-	                     : schedule_unless(pool, &job->job, refusing);
+	static const struct baton__when_full full = {BATON__FULL_REFUSE, NULL};
 
-	return status < 0 ? status : 0;
+	return baton__pool_submit(pool, job, &full);
 }
 
 /* ---- Shutting down ---- */
@@ -405,8 +394,10 @@ static bool begin_shutdown(struct baton_pool *pool)
 	bool first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
 
 	/* [pool.last] If all workers sleep, one of them must find out that the pool ends. */
-	if (first)
+	if (first) {
 		(void)baton__idle_notify(&pool->idle);
+		baton__room_close(pool);
+	}
 	return first;
 }
 
@@ -444,6 +435,7 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 	}
 	baton__idle_wake_all(&pool->idle);
 	baton__crew_wake_all(pool);
+	baton__room_close(pool);
 	/* Ends: a push that began before STOP finishes; a consumer clears the slot that it has
 	 * claimed; a thread that withdraws puts back the jobs that it holds (pool.in_hands). */
 	while (baton__pool_in_hands(pool) || !baton__injection_close_if_empty(&pool->injection)) {
@@ -455,6 +447,7 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 	}
 	for (size_t i = 0; i < pool->worker_count; i++)
 		baton__worker_collect(&pool->workers[i], &list);
+	baton__room_leave_list(pool, list.first);
 	*jobs = list.first;
 	baton__thread_leave();
 	return 0;

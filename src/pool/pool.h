@@ -11,6 +11,7 @@
 #include "base/platform.h"
 #include "queue/injection.h"
 #include "pool/alarm.h"
+#include "pool/counting.h"
 #include "pool/crew.h"
 #include "pool/sentry.h"
 #include "pool/idle.h"
@@ -49,7 +50,9 @@ struct baton_pool {
 	int *cpus; /* NULL: not pinned */
 	size_t cpu_count;
 	char name[BATON__POOL_NAME_MAX + 1];
+	bool counts; /* accepted jobs, or waiting ones: see counting.h */
 	bool counts_accepted;
+	uint64_t waiting_max;       /* plain jobs; 0: no bound, and they are not counted */
 	struct baton__alarm *alarm; /* NULL unless this is the default pool */
 	bool is_default;            /* set by default_pool.c; baton_pool_destroy refuses it */
 	/* The members above are immutable once threads run. */
@@ -68,7 +71,24 @@ struct baton_pool {
 	uint64_t accepted; /* jobs from outside, if counts_accepted; any thread adds, relaxed */
 	struct baton__idle idle;
 	struct baton__injection injection;
+	struct baton__room room BATON_CACHE_ALIGNED; /* if waiting_max */
 };
+
+/* The worker of this pool that the calling thread is; NULL: none. */
+BATON_INLINE struct baton__worker *baton__pool_worker(const struct baton_pool *pool)
+{
+	struct baton__worker *worker = baton__worker_current();
+
+	return worker && worker->pool == pool ? worker : NULL;
+}
+
+/* A thread from outside, which is inside the pool (pool.outside), publishes the job. Returns as
+ * schedule. */
+int baton__pool_push(struct baton_pool *pool, struct baton_job *job);
+
+/* As baton_pool_submit. `full`: what a pool with waiting_max does where there is no room. */
+int baton__pool_submit(struct baton_pool *pool, struct baton_plain_job *job,
+                       const struct baton__when_full *full);
 
 /* Is the pool shut down, and is no thread inside a job without a place? Sequentially consistent;
  * crew.not_ending in crew.c. */

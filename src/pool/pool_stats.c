@@ -75,6 +75,7 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 			sum.interval = one.interval;
 	}
 	sum.accepted += load_relaxed(&pool->accepted);
+	sum.waiting = load_relaxed(&pool->room.waiting);
 	/* While the pool ends, threads end one by one: `threads` may be less than the number of
 	 * workers. */
 	sum.spares = threads > pool->worker_count ? threads - pool->worker_count : 0;

@@ -325,6 +325,8 @@ bool baton__worker_loop(struct baton__worker *worker)
 	while ((job = next_job(worker))) {
 		/* Not a plain job: its memory may be reused while it runs. */
 		worker->running = baton__job_is_resource(job) ? job : NULL;
+		if (!worker->running && BATON_UNLIKELY(worker->pool->waiting_max))
+			baton__room_leave(worker->pool);
 		worker->entered = job;
 		/* Before the run: a thread that sees the job done sees it counted. */
 		baton__count(&worker->counts.executed, 1);

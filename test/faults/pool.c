@@ -86,6 +86,30 @@ SCENARIO(pool, create_with_two_rings)
 	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
 }
 
+/* A sleep or a wake that fails loses no job and no submitter. */
+SCENARIO(pool, waits_for_room)
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool = NULL;
+	struct baton_pool_stats stats;
+	struct job jobs[JOBS];
+
+	options.workers = 1;
+	options.waiting_max = 1;
+	INSIST(baton_pool_create(&options, &pool), !pool);
+	for (int i = 0; i < JOBS; i++) {
+		job_init(&jobs[i], pool);
+		INSIST(baton_pool_submit_wait(pool, &jobs[i].plain, NULL), job_untouched(&jobs[i]));
+	}
+	for (int i = 0; i < JOBS; i++) {
+		gate_pass(&jobs[i].over);
+		EXPECT(job_ran(&jobs[i]));
+	}
+	USE(baton_pool_stats_read(pool, &stats));
+	EXPECT(stats.waiting == 0);
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
 static void block(struct baton_plain_job *plain)
 {
 	struct plug *plug = baton_container_of(plain, struct plug, plain);

@@ -268,7 +268,7 @@ proctype Publisher()
 
 	/* @src turn.h:baton__turn_queue add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 	turn = turn + QUEUED;
-	/* @src pool.c:schedule_from_outside baton__injection_push(&pool->injection, job) */
+	/* @src pool.c:baton__pool_push baton__injection_push(&pool->injection, job) */
 	queue = true;
 	if
 	/* @src crew.c:baton__crew_call field(pool, BATON__STAFF_VACANT) >= pool->worker_count */

@@ -629,12 +629,12 @@ proctype Producer()
 		injected++
 #else
 		atomic {
-			/* @src pool.c:schedule_from_outside
+			/* @src pool.c:baton__pool_push
 			 * baton__injection_push(&pool->injection, job) */
 			injected++;
 			made++
 		}
-		/* @src pool.c:schedule_from_outside baton__pool_notify(pool) */
+		/* @src pool.c:baton__pool_push baton__pool_notify(pool) */
 		notify()
 #endif
 	:: else -> break

@@ -134,7 +134,7 @@ proctype Submitter()
 	:: else ->
 		atomic {
 			if
-			/* @src pool.c:schedule_from_outside
+			/* @src pool.c:baton__pool_push
 			 * baton__injection_push(&pool->injection, job) */
 			:: closed -> settle_job(JOBS)
 			:: else -> queue[JOBS] = true; length++
