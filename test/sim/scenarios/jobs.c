@@ -101,6 +101,18 @@ int sim_item_submit(struct sim_item *item, struct baton_pool *pool)
 	return status;
 }
 
+int sim_item_submit_wait(struct sim_item *item, struct baton_pool *pool,
+                         const struct timespec *deadline)
+{
+	int status;
+
+	(void)sim_item_give(item);
+	status = baton_pool_submit_wait(pool, &item->plain, deadline);
+	if (status)
+		sim_item_refused(item);
+	return status;
+}
+
 void sim_item_is_over(struct sim_item *item)
 {
 	store_release(&item->over, 1);
@@ -138,11 +150,14 @@ SIM_UNSEEN void sim_items_settled(const struct sim_item *items, unsigned count)
 
 size_t sim_spares = BATON_POOL_NO_SPARES;
 const struct baton_pool_policy *sim_policy;
+uint64_t sim_waiting_max;
 
 struct baton_pool *sim_pool_awake(unsigned workers)
 {
-	struct baton_pool_options options = {
-		.workers = workers, .spares_max = sim_spares, .policy = sim_policy};
+	struct baton_pool_options options = {.workers = workers,
+	                                     .spares_max = sim_spares,
+	                                     .policy = sim_policy,
+	                                     .waiting_max = sim_waiting_max};
 	struct baton_pool *pool = NULL;
 
 	sim_calm(true);

@@ -47,6 +47,9 @@ unsigned sim_items_got(struct baton__joblist *list);
 
 /* baton_pool_submit, and its status; 0 is the only one that is not refused. */
 int sim_item_submit(struct sim_item *item, struct baton_pool *pool);
+/* The same by baton_pool_submit_wait. */
+int sim_item_submit_wait(struct sim_item *item, struct baton_pool *pool,
+                         const struct timespec *deadline);
 
 /* Sleeps until it has run, without the library's knowledge. */
 void sim_item_wait(struct sim_item *item);
@@ -64,6 +67,8 @@ void sim_items_settled(const struct sim_item *items, unsigned count);
 extern size_t sim_spares;
 /* Their policy; NULL: the defaults. */
 extern const struct baton_pool_policy *sim_policy;
+/* Plain jobs that may wait; 0: no bound. */
+extern uint64_t sim_waiting_max;
 
 /* A pool of so many workers, all of them asleep; and one whose workers are still starting. */
 struct baton_pool *sim_pool(unsigned workers);
