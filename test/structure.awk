@@ -12,7 +12,7 @@
 #   do: the pool's crew. A smaller number is better.
 
 BEGIN {
-	CIRCLE = 5
+	CIRCLE = 6
 	for_tests["baton__slabs_mapped"] = for_tests["baton__idle_asleep"] = 1
 }
 

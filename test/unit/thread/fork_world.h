@@ -230,8 +230,8 @@ static void make_busy(void)
 		baton_resource_init(&world.owned[i], &world.config_later);
 		occupy_later(&world.workers[i], &world.owned[i]);
 	}
-	/* On `held`'s line the watchdog finds a task that lasts, and reports it once; its report holds
-	 * the board. */
+	/* On `held`'s line the watchdog finds a task that lasts, and reports it once. Its report
+	 * holds the board. */
 	atomic_store(&report_stays, 1);
 	occupy(&world.holder, &world.held);
 	MUST(baton_async(&world.held, nothing, NULL, &world.waiting) == 0);
