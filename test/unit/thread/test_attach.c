@@ -69,6 +69,7 @@ Test(attach, a_record_that_is_taken_in_the_last_round_of_destructors_is_not_lost
 	before = records();
 	for (int i = 0; i < threads; i++)
 		thread_join(thread_start(ends_late, &key));
-	/* A few: a thread that has been joined may be in the kernel for another moment. */
-	cr_assert_leq(records() - before, threads / 4 + 1);
+	/* A few: a thread that has been joined may be in the kernel for another moment. Under
+	 * ThreadSanitizer none is taken over. */
+	cr_assert_leq(records() - before, BATON_TEST_TSAN ? threads : threads / 4 + 1);
 }
