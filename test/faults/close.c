@@ -2,6 +2,7 @@
 /* Failing calls in: closing a resource, awaits, finalisers. */
 #include "scenario.h"
 
+#include <baton/error.h>
 #include <baton/version.h>
 
 struct end {
@@ -85,6 +86,7 @@ SCENARIO(close, twice)
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	EXPECT(*USE(baton_version()) && USE(baton_version_number()) == BATON_VERSION);
+	EXPECT(*USE(baton_error_text(-EPIPE)));
 	EXPECT(USE(baton_resource_is_idle(&resource)) && !USE(baton_resource_is_closed(&resource)));
 	EXPECT(TRY(baton_resource_close(&resource)) == 0);
 	EXPECT(USE(baton_resource_is_closed(&resource)));

@@ -73,6 +73,8 @@ static const struct function {
 	{"baton_detach_within", {ARM}},
 	{"baton_detached_complete", {FIRST, EALREADY, EINVAL}},
 	{"baton_detached_cancel_requested", {0}},
+	/* baton/error.h */
+	{"baton_error_text", {0}},
 	/* baton/executor.h */
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
