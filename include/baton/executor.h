@@ -197,8 +197,8 @@ struct baton_manual;
 BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
 struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
 
-/* Runs the oldest job: true; false if there is none, or if calls have nested BATON_CALLING_MAX deep
- * (resource.h). */
+/* Runs the oldest job. Returns false if no job waits, or if calls have nested BATON_CALLING_MAX
+ * deep (resource.h). */
 bool baton_manual_run_one(struct baton_manual *manual) BATON_NONNULL;
 
 /* Runs jobs until baton_manual_run_one() returns false; returns how many. */

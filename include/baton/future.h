@@ -158,7 +158,7 @@ BATON_MUST_USE int baton_future_wait(struct baton_future *future, const struct t
  * baton_call() whose function has been entered by then, another wait on the cycle. The awaited task
  * is as it was: still queued, its future pending. A baton_call() is withdrawn.
  *
- * What is seen of a cycle:
+ * Which waits the search for cycles sees:
  *
  *   the thread waits for                            | seen?
  *   a resource that another thread holds, or has    | yes: by the future of its task, a call, an

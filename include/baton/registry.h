@@ -214,7 +214,7 @@ BATON_MUST_USE int baton_registry_acquire_async(struct baton_registry *registry,
 
 /*
  * The object of a request whose future is complete, and with it a reference on the object, which
- * the caller gives back. NULL: there is none; or the future is not complete. After a failing
+ * the caller gives back. NULL: there is no object, or the future is not complete. After a failing
  * batch_end of the registry's resource (hooks.h), the future has failed, and the object is there.
  *
  * Thread safety: any thread. Blocking: never.

@@ -28,8 +28,8 @@
  * shutdown of the resource's executor does not reach the tasks: the thread that resumes the
  * resource runs them.
  *
- * Who has suspended a resource whose tasks wait is named where the cause is: in the watchdog's
- * reports, in a dump, by baton-top and by gdb. They name the thread that has called suspend; if it
+ * The watchdog's reports, dumps, baton-top and gdb name the suspender of a resource whose tasks
+ * wait. They name the thread that has called suspend; if it
  * was in a task, that task's resource, and its function where this resource is on a board. Of a
  * suspended resource on no board gdb names the thread alone, and nobody if the suspension took
  * effect while the resource was in its executor's queue. Nobody is named for lower lanes when one

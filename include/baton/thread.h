@@ -26,9 +26,9 @@
  * Copies. A program and its plugins share one copy of the library: the program links libbaton.so,
  * as each plugin does. Two copies (one linked statically into the program, one that comes with a
  * plugin) do not know of each other. As long as no thread uses the same resource, future, timer or
- * executor by both, each works for itself. A task that one copy runs is none to the other: there
- * baton_current() is NULL, and a call or wait that should return -EDEADLK waits, without end if it
- * has no deadline.
+ * executor by both, each copy works by itself. One copy does not see a task that the other copy
+ * runs: baton_current() of the first copy is NULL, and a call or wait that should return -EDEADLK
+ * waits, without end if it has no deadline.
  *
  * Signals. A signal handler must not call baton, save for baton_watchdog_trace(). The pool's
  * threads and the threads of timer wheels block the signals that are for the program (pool.h).

@@ -47,7 +47,7 @@ static const char *const texts[] = {
 	[EXDEV] = "the two do not belong together",
 };
 
-/* The system's text, which is constant, too. NULL: there is none. */
+/* The system's text, a constant string. NULL: the system has no text. */
 static const char *system_text(int error)
 {
 #ifndef __GLIBC__

@@ -123,7 +123,7 @@ void baton__check_finaliser(struct baton_resource *resource, const struct baton_
 	look_whether_idle(resource, task, call);
 }
 
-/* Notes that the task waits. Returns the number of the note; 0: there is none. */
+/* Notes that the task waits. Returns the number of the note; 0: no note was made. */
 static uint64_t note(struct baton_resource *resource, struct baton_task *task, const char *call)
 {
 	struct baton__record *record;
@@ -144,7 +144,7 @@ static uint64_t note(struct baton_resource *resource, struct baton_task *task, c
 	return serial;
 }
 
-/* What is left for the time when the submit returns: then a task may have run, and its memory, as
+/* What the check keeps until the submit returns: by then a task may have run, and its memory, as
  * that of the array of tasks, may be gone. */
 struct submit {
 	size_t count;

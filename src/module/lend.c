@@ -33,7 +33,7 @@ bool baton__lend_open(struct baton_resource *resource)
 	if (baton__word_is_closed(baton__word(resource)))
 		return false;
 	/* [lend.queue] release: all that the holder did with the queue; pairs with [lend.queue] in
-	 * take */
+	 * lend_take */
 	store_release(&baton__bound(resource)->_lent, BATON__OPEN);
 	return true;
 }
@@ -48,13 +48,13 @@ bool baton__lend_regain(struct baton_resource *resource, bool leave)
 		if (lent == BATON__KEPT)
 			return true;
 		/* [lend.queue] acquire: what submitters did with the queue; pairs with [lend.queue]
-		 * in give_back */
+		 * in lend_give_back */
 		if (lent == BATON__OPEN && cas_acquire(word, &lent, BATON__KEPT))
 			return true;
 		if (lent != BATON__TAKEN)
 			continue;
 		/* [lend.baton] release: all that the holder did; pairs with [lend.baton] in
-		 * give_back. Last touch. */
+		 * lend_give_back. Last touch. */
 		if (!leave || cas_release(word, &lent, BATON__LEFT))
 			return false;
 	}
@@ -68,23 +68,23 @@ bool baton__lend_is_taken(const struct baton_resource *resource)
 	return load_relaxed(&baton__bound(resource)->_lent) >= BATON__TAKEN;
 }
 
-static bool take(struct baton_bound *bound)
+static bool lend_take(struct baton_bound *bound)
 {
 	uint32_t open = BATON__OPEN;
 
 	/* [lend.queue] acquire: what the holder and other submitters did with the queue; pairs with
-	 * [lend.queue] in open and give_back */
+	 * [lend.queue] in open and lend_give_back */
 	return load_relaxed(&bound->_lent) == BATON__OPEN &&
 	       cas_acquire(&bound->_lent, &open, BATON__TAKEN);
 }
 
-static void give_back(struct baton_resource *resource)
+static void lend_give_back(struct baton_resource *resource)
 {
 	uint32_t *word = &baton__bound(resource)->_lent;
 	uint32_t taken = BATON__TAKEN;
 
 	/* [lend.queue] release: what this submitter did with the queue; pairs with [lend.queue] in
-	 * take and regain. Last touch, if true. */
+	 * lend_take and regain. Last touch, if true. */
 	if (cas_release(word, &taken, BATON__OPEN))
 		return;
 	/* [lend.baton] acquire: all that the holder did; pairs with [lend.baton] in regain */
@@ -143,14 +143,14 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 		return borrowed(resource, first, count,
 		                here && !baton__depth(baton__self) &&
 		                        baton__capture_limit(resource));
-	if (!take(baton__bound(resource)))
+	if (!lend_take(baton__bound(resource)))
 		return 0;
 	/* Dropping calls functions of the user's. */
 	baton__callback_begin(&frame);
 	status = sort_in(resource, first, count);
 	/* lend.ask */
 	baton__word_ask(resource);
-	give_back(resource);
+	lend_give_back(resource);
 	baton__callback_end(&frame);
 	return status;
 }

@@ -21,8 +21,8 @@
  * Transitions, and the functions that make them (with baton__lend_ before the name, or static):
  *   KEPT -> OPEN                 open: the holder
  *   OPEN -> KEPT, TAKEN -> LEFT  regain: the holder
- *   OPEN -> TAKEN                take: any submitter
- *   TAKEN -> OPEN, LEFT -> KEPT  give_back: the submitter; after LEFT it is the holder
+ *   OPEN -> TAKEN                lend_take: any submitter
+ *   TAKEN -> OPEN, LEFT -> KEPT  lend_give_back: the submitter; after LEFT it is the holder
  *
  * Invariants:
  * lend.after: A holder that lends the queue has no postponed marks in its stay, which it would have

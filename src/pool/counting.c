@@ -75,7 +75,7 @@ static int await_room(struct baton_pool *pool, uint32_t refusing, const struct t
 	(void)add_seq_cst(&pool->room.sleepers, 1);
 	for (;;) {
 		/* [room.changes] acquire: the room, the state; pairs with [room.changes] in
-		 * change */
+		 * room_change */
 		watch.value = load_acquire(&pool->room.changes);
 		/* Relaxed: [room.changes] orders it. */
 		if (load_relaxed(&pool->state) & refusing) {
@@ -160,7 +160,7 @@ int baton__counting_schedule(struct baton_pool *pool, struct baton_job *job, uin
 }
 
 /* Wakes up to `count` threads that wait for room. */
-static void change(struct baton_pool *pool, int count)
+static void room_change(struct baton_pool *pool, int count)
 {
 	/* [room.changes] release: the room, or the state; pairs with [room.changes] in
 	 * await_room */
@@ -177,7 +177,7 @@ void baton__room_leave(struct baton_pool *pool)
 	if (sub_seq_cst(&pool->room.waiting, 1) > low) /* room.low; the number before */
 		return;
 	if (load_seq_cst(&pool->room.sleepers)) /* room.sleep */
-		change(pool, 1);
+		room_change(pool, 1);
 }
 
 void baton__room_leave_list(struct baton_pool *pool, const struct baton_job *first)
@@ -192,7 +192,7 @@ void baton__room_leave_list(struct baton_pool *pool, const struct baton_job *fir
 void baton__room_close(struct baton_pool *pool)
 {
 	if (pool->waiting_max)
-		change(pool, INT_MAX);
+		room_change(pool, INT_MAX);
 }
 
 BATON_EXPORT int baton_pool_submit_wait(struct baton_pool *pool, struct baton_plain_job *job,

@@ -50,9 +50,9 @@ void table_deinit(struct table *table);
 int table_find(struct table *table, struct slice name, struct topic_use **use);
 
 /*
- * Asks for the topic of that name, which is made if there is none; never waits. When the request's
- * future is complete, table_found() gives a use of the topic. The name lives until then. Errors:
- * -ENOMEM; -ECANCELED: the request was cancelled.
+ * Asks for the topic of that name, and never waits. A topic that does not exist is made. When the
+ * request's future is complete, table_found() gives a use of the topic. The name lives until then.
+ * Errors: -ENOMEM; -ECANCELED: the request was cancelled.
  */
 void table_ask(struct table *table, struct slice name, struct baton_registry_request *request);
 int table_found(const struct baton_registry_request *request, struct topic_use **use);
