@@ -61,7 +61,7 @@ SOVERSION := $(if $(filter 0,$(MAJOR)),$(MAJOR).$(MINOR),$(MAJOR))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla $(if $(filter-out 0,$(CI) $(WERROR)),-Werror)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
-# -fexceptions: a task that is left by unwinding is found out (src/core/guard.h).
+# -fexceptions: a task that is left by unwinding is found out (src/core/bracket.h).
 # Probes for bpftrace (src/base/probe.h) where there is sys/sdt.h.
 HAVE_SDT := $(shell echo '\#include <sys/sdt.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 LIB_FLAGS := $(BASE_FLAGS) -DBATON_BUILDING -iquote src -fPIC -fvisibility=hidden -fexceptions \

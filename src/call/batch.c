@@ -5,14 +5,11 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "core/barge.h"
+#include "core/bracket.h"
 #include "core/binds.h"
-#include "core/stay.h"
-#include "core/guard.h"
 #include "core/list.h"
 #include "core/loan.h"
-#include "core/place.h"
 #include "core/resource.h"
-#include "core/short.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -37,22 +34,22 @@ static size_t length_of(const struct baton_task *task)
 
 /*
  * Captures an idle resource and runs the chain, whose tasks are plain and have no futures. False:
- * the resource is not idle or not NORMAL, the stack is too deep, or the chain needs looks at the
- * clock.
+ * the resource is not idle or not NORMAL, or the stack is too deep.
  */
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
-	struct baton__thread *self = baton__self;
+	const unsigned flags = BATON__BARE | BATON__FRAMED;
 	struct baton__frame frame;
+	struct baton__held held = {.frame = &frame};
 	size_t ran = 0;
 
-	if (baton__too_deep(self) || baton__word(resource) != BATON__NORMAL ||
-	    baton__timed(resource) || !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
+	if (baton__word(resource) != BATON__NORMAL ||
+	    baton__enter(&held, resource, flags, BATON_NESTING_MAX) != BATON_INLINE_HELD)
 		return false;
-	baton__short_push(self, &frame, resource);
-	BATON_GUARD(guard, resource);
-	/* Ends with the chain, or when the holder must look. In the second case baton__run_on()
-	 * looks: the drain obeys a mark, and a close needs nothing. */
+	BATON_GUARD(guard);
+	/* Ends with the chain, or when the holder must look. In the second case the release fails,
+	 * as the word stays as it is until the holder has looked, and the drain obeys a mark; a
+	 * close needs nothing. */
 	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 
@@ -61,18 +58,14 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		ran++;
 		task = next;
 	}
-	guard = NULL;
-	if (BATON_LIKELY(!task))
-		require_each_once(resource, ran, count);
+	guard = false;
 	if (BATON_LIKELY(!task)) {
-		if (!baton__short_release(self, resource, BATON__NORMAL))
-			baton__run_on(resource, (uint32_t)ran, (uint32_t)count);
-		return true;
+		require_each_once(resource, ran, count);
+	} else {
+		baton__index_forget(resource);
+		resource->_list = task;
 	}
-	baton__index_forget(resource);
-	resource->_list = task;
-	baton__short_pop(self);
-	baton__run_on(resource, (uint32_t)ran, (uint32_t)count);
+	baton__leave(&held, flags, (uint32_t)ran, (uint32_t)count);
 	return true;
 }
 

@@ -11,13 +11,12 @@
 #include "core/backlog.h"
 #include "core/barge.h"
 #include "core/batching.h"
+#include "core/bracket.h"
 #include "core/cancel.h"
-#include "core/guard.h"
 #include "core/handoff.h"
 #include "core/label.h"
 #include "core/place.h"
 #include "core/run.h"
-#include "core/short.h"
 #include "core/submit.h"
 #include "wait/cycle.h"
 #include "wait/wait.h"
@@ -58,119 +57,6 @@ static void call_init(struct call *call, const struct baton_label *label)
 	call->future_at = &call->future;
 	baton_stamp_set(&call->stamp, label);
 	baton_task_init_typed(&call->task, &labelled_type);
-}
-
-/* Calls a function that may ask whether its time is over: baton_should_yield(). */
-static void *call_timed(struct baton_resource *resource, baton_call_fn fn, void *arg)
-{
-	struct baton__thread *self = baton__self;
-	const uint32_t calling_max = baton__weigh(self, 1);
-	struct baton__stay *outer = self->timed;
-	struct baton__stay stay = {.frame.resource = resource};
-	void *result;
-
-	baton__stay_limit(&stay);
-	self->timed = &stay;
-	result = fn(arg);
-	self->timed = outer;
-	self->calling_max = calling_max;
-	return result;
-}
-
-/*
- * The config lets the function run here. `timed`: within a time. `extended`: the resource may have
- * an extension. False: the function was not run.
- */
-BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                            void **value, bool timed, bool extended)
-{
-	struct baton__thread *self = baton__self;
-	struct baton_resource_stats *const stats = baton__stats(resource);
-	/* A statically initialised resource is SPECIAL until its first capture, which sets the
-	 * right mode (word.h). */
-	const uintptr_t mode = baton__mode(resource);
-	struct baton__frame frame;
-	bool lent = false;
-	void *result;
-
-	if (!baton__word_capture(resource, BATON__SPECIAL, mode))
-		return false;
-	baton__short_push(self, &frame, resource);
-	BATON_GUARD(guard, resource);
-	baton__stats_entered(stats, (uintptr_t)fn);
-	if (extended)
-		lent = baton__backlog_lend(resource);
-	result = timed ? call_timed(resource, fn, arg) : fn(arg);
-	guard = NULL;
-	if (value)
-		*value = result;
-	baton__stats_executed(stats);
-	/* A submitter that has had the queue may have left tasks in it: the drain looks. */
-	if (lent)
-		baton__short_pop(self);
-	if (lent || !baton__short_release(self, resource, mode))
-		baton__run_on(resource, 1, 1);
-	return true;
-}
-
-BATON_INLINE bool call_nested(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                              void **value, uint32_t depth_max)
-{
-	struct baton__thread *self = baton__self;
-	const uint32_t depth = baton__depth(self);
-	struct baton__frame frame;
-	void *result;
-
-	if (!depth || depth >= depth_max || baton_inline_seen_other(&self->head, resource) ||
-	    !baton__word_capture_plain(&self->head, resource))
-		return false;
-	baton__frame_enter(self, &frame, resource, depth);
-	BATON_GUARD_TOP(guard);
-	result = fn(arg);
-	guard = false;
-	if (value)
-		*value = result;
-	baton__short_leave_frame(baton__self_again, &frame);
-	return true;
-}
-
-BATON_NOINLINE bool baton__call_nested(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                       void **value, uint32_t depth_max)
-{
-	return call_nested(resource, fn, arg, value, depth_max);
-}
-
-static BATON_NOINLINE bool call_within_time(struct baton_resource *resource, baton_call_fn fn,
-                                            void *arg, void **value)
-{
-	return baton__capture_limit(resource) && !baton__hooked(resource) &&
-	       call_here(resource, fn, arg, value, true, false);
-}
-
-static BATON_NOINLINE bool call_extended(struct baton_resource *resource, baton_call_fn fn,
-                                         void *arg, void **value)
-{
-	const struct baton_resource_config *config = baton__config(resource);
-	const bool timed = config && config->capture_limit_ns;
-
-	return baton__capture_limit(resource) && !baton__hooked(resource) &&
-	       call_here(resource, fn, arg, value, timed, true);
-}
-
-BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                               void **value)
-{
-	if (BATON_UNLIKELY(resource->_extras & BATON__HAS_EXTENSION))
-		return call_extended(resource, fn, arg, value);
-	if (BATON_UNLIKELY(!baton__config_is_plain(resource)))
-		return call_within_time(resource, fn, arg, value);
-	return call_here(resource, fn, arg, value, false, false);
-}
-
-BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,
-                                        void *arg, void **value)
-{
-	return call_special(resource, fn, arg, value);
 }
 
 /* The wait can never end: withdraws the call. */
@@ -306,15 +192,22 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	baton__frame_push(&stay.frame, resource);
 	baton__stay_spent(&stay);
 	calling_max = baton__weigh(baton__self, 1);
-	BATON_GUARD(guard, resource);
+	BATON_GUARD(guard);
 	baton__batching.run_alone(&stay, &call.task);
-	guard = NULL;
+	guard = false;
 	baton__self->calling_max = calling_max;
 	BATON_ASSERT(baton__future_final(&call.future));
 	baton__run_captured(&stay, 1, 1);
 	if (!call.future._status && value)
 		*value = call.future._value;
 	return call.future._status;
+}
+
+/* Calls at once, if the resource is idle and has no drain hooks. */
+static BATON_NOINLINE bool call_idle(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                     void **value)
+{
+	return baton__bracket_idle(resource, fn, arg, value, baton__self->calling_max);
 }
 
 /* Calls at once. The caller stands back from a busy resource until the resource is idle. False: it
@@ -325,9 +218,9 @@ static bool call_when_idle(struct baton_resource *resource,
 	struct baton__barge_call barge;
 
 	if (!baton__barge_call_begin(resource, &barge))
-		return baton__call_at_once(resource, options->fn, options->arg, value);
+		return call_idle(resource, options->fn, options->arg, value);
 	while (baton__barge_call_look(resource, &barge)) {
-		if (baton__call_at_once(resource, options->fn, options->arg, value)) {
+		if (call_idle(resource, options->fn, options->arg, value)) {
 			baton__barge_call_learn(baton__self, false);
 			return true;
 		}
@@ -356,36 +249,25 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	return error;
 }
 
-/* A call that no short path has taken: the resource is not NORMAL, or not idle, or the thread has
- * no record. */
+/* A call, after the bracket with BARE alone. */
 static BATON_NOINLINE int call_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                      void **value)
 {
-	if (baton__word(resource) == BATON__SPECIAL && baton__has_record(baton__self) &&
-	    call_special(resource, fn, arg, value))
-		return 0;
-	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
-}
+	struct baton__thread *self = baton__self;
 
-/* A call inside a task, or by a thread without a record. */
-static BATON_NOINLINE int call_inside(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                      void **value)
-{
-	if (BATON_LIKELY(call_nested(resource, fn, arg, value, baton__self->calling_max)))
+	if (baton__bracket_other(resource, fn, arg, value, 0, self->calling_max))
 		return 0;
-	if (baton__too_deep_to_call(baton__self))
+	if (BATON_UNLIKELY(baton__too_deep_to_call(self)))
 		return baton__cycle_of_one(NULL);
-	return call_other(resource, fn, arg, value);
+	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
 }
 
 BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                             void **value)
 {
 	BATON__CHECKED(call(resource, fn, __func__));
-	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, value)))
+	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, value)))
 		return 0;
-	if (baton__self->top)
-		return call_inside(resource, fn, arg, value);
 	return call_other(resource, fn, arg, value);
 }
 
@@ -409,7 +291,7 @@ static BATON_NOINLINE int try_call_other(struct baton_resource *resource, baton_
 		return error;
 	if (baton__too_deep_to_call(baton__self))
 		return baton__cycle_of_one(NULL);
-	if (baton__call_at_once(resource, fn, arg, value))
+	if (call_idle(resource, fn, arg, value))
 		return 0;
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
@@ -422,7 +304,7 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
                                 void **value)
 {
 	BATON__CHECKED(call(resource, fn, __func__));
-	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, value)))
+	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, value)))
 		return 0;
 	return try_call_other(resource, fn, arg, value);
 }

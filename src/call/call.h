@@ -8,11 +8,7 @@
 
 #include <baton/labelled.h>
 
-#include "core/stay.h"
-#include "core/guard.h"
 #include "core/resource.h"
-#include "core/stats.h"
-#include "core/short.h"
 #include "core/submit.h"
 
 /* The node of baton_async, and of a call that may be withdrawn. A labelled task has a type. */
@@ -36,49 +32,6 @@ int baton__async_submit(struct baton_resource *resource, struct baton__async *as
 BATON_INLINE bool baton__label_valid(const struct baton_label *label)
 {
 	return !label || label->lane < BATON_LANES_MAX;
-}
-
-/* A SPECIAL resource without hooks: captures it and runs fn, or returns false. Afterwards the
- * resource is NORMAL if nothing makes it SPECIAL (word.h). */
-bool baton__call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                         void **value);
-
-/*
- * Capture an idle NORMAL resource and run fn at once. False: fn was not called. bare: by a thread
- * that holds no baton. nested: inside a task, unless `depth_max` frames are below. normal: both.
- */
-bool baton__call_nested(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value,
-                        uint32_t depth_max);
-BATON_INLINE bool baton__call_bare(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                   void **value)
-{
-	void *result;
-
-	if (baton__word_enter(&baton__self->head, resource) != BATON_INLINE_HELD)
-		return false;
-	BATON_GUARD_TOP(guard);
-	result = fn(arg);
-	guard = false;
-	if (value)
-		*value = result;
-	baton__short_leave();
-	return true;
-}
-
-BATON_INLINE bool baton__call_normal(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                     void **value)
-{
-	return baton__call_bare(resource, fn, arg, value) ||
-	       baton__call_nested(resource, fn, arg, value, baton__self->calling_max);
-}
-
-/* As baton__call_normal, for an idle resource that is NORMAL or SPECIAL. */
-BATON_INLINE bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                      void **value)
-{
-	return baton__call_normal(resource, fn, arg, value) ||
-	       (baton__word(resource) == BATON__SPECIAL &&
-	        baton__call_special(resource, fn, arg, value));
 }
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "thread/node.h"
+#include "core/bracket.h"
 #include "core/label.h"
-#include "core/place.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -69,17 +69,14 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
 	struct post *post;
 	int error = 0;
 
-	if (baton__call_nested(resource, fn, arg, NULL, BATON_NESTING_MAX))
-		return 0;
 	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
 		error = baton__thread_attach();
 		if (error)
 			return error;
-		if (baton__call_normal(resource, fn, arg, NULL))
+		if (baton__bracket_bare(resource, fn, arg, NULL))
 			return 0;
 	}
-	if (baton__word(resource) == BATON__SPECIAL && !baton__too_deep(baton__self) &&
-	    baton__call_special(resource, fn, arg, NULL))
+	if (baton__bracket_other(resource, fn, arg, NULL, 0, BATON_NESTING_MAX))
 		return 0;
 	/* Without a label there is no stamp, and the node is one cache line. */
 	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
@@ -109,7 +106,7 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
 BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
                       baton_post_cancelled_fn cancelled, void *arg, const struct baton_label *label)
 {
-	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, NULL)))
+	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, NULL)))
 		return 0;
 	return post_slow(resource, fn, cancelled, arg, label);
 }
@@ -196,8 +193,8 @@ BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *
 	if (!async)
 		return -ENOMEM;
 	async->counted = (struct baton__counted){.references = 1};
-	if (!baton__too_deep(baton__self) &&
-	    baton__call_at_once(resource, fn, arg, &async->counted.future._value)) {
+	if (baton__bracket_idle(resource, fn, arg, &async->counted.future._value,
+	                        BATON_NESTING_MAX)) {
 		/* unshared: no other thread has seen it yet */
 		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;
 		*future = &async->counted.future;

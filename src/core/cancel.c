@@ -17,7 +17,7 @@ static void unlink_and_leave(struct baton_future *future, struct baton_resource 
 {
 	baton__self->visits++;
 	if (!baton__unlink(resource, future, generation))
-		(void)baton__leave(future, resource, generation);
+		(void)baton__visit_leave(future, resource, generation);
 	baton__self->visits--;
 	baton__deferred_check(baton__self);
 }
@@ -80,7 +80,7 @@ void baton__cancel_unlink(struct baton_future *future, struct baton_resource *re
 	if (baton__depth(baton__self) < BATON_HELPING_MAX)
 		unlink_and_leave(future, resource, generation);
 	else
-		(void)baton__leave(future, resource, generation);
+		(void)baton__visit_leave(future, resource, generation);
 }
 
 BATON_EXPORT int baton_future_cancel(struct baton_future *future)

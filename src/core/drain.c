@@ -8,8 +8,8 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "core/backlog.h"
+#include "core/bracket.h"
 #include "core/debt.h"
-#include "core/guard.h"
 #include "core/batching.h"
 #include "core/inbox.h"
 #include "core/list.h"
@@ -339,7 +339,7 @@ bool baton__drain(struct baton__stay *stay)
 	struct baton__stay *outer = NULL;
 	bool over;
 
-	BATON_GUARD(guard, resource);
+	BATON_GUARD(guard);
 	if (BATON_UNLIKELY(stay->limit_ns)) {
 		outer = self->timed;
 		self->timed = stay;
@@ -350,7 +350,7 @@ bool baton__drain(struct baton__stay *stay)
 		over = drain_extended(stay);
 	else
 		over = drain(stay, NULL, false);
-	guard = NULL;
+	guard = false;
 	if (BATON_UNLIKELY(stay->limit_ns))
 		self->timed = outer;
 	return over;

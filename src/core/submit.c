@@ -247,7 +247,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 }
 
 /* Submits to a resource that is not plainly busy. */
-static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct baton_task *task)
+static BATON_NOINLINE int submit_not_busy(struct baton_resource *resource, struct baton_task *task)
 {
 	/* No plain push: a SPECIAL resource may have a bound. */
 	baton__stand_back(resource, 1);
@@ -284,7 +284,7 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 	bool barge;
 
 	if (!baton__word_is_plainly_busy(word))
-		return submit_other(resource, task);
+		return submit_not_busy(resource, task);
 	barge = baton__barge_due(baton__self, 1);
 	if (barge || baton__turn_seems_queued(resource))
 		return submit_behind(resource, task, barge);

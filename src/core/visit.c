@@ -152,7 +152,8 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	return true;
 }
 
-bool baton__leave(struct baton_future *future, struct baton_resource *resource, uint32_t generation)
+bool baton__visit_leave(struct baton_future *future, struct baton_resource *resource,
+                        uint32_t generation)
 {
 	bool counted = baton__future_leave(future, generation);
 

@@ -51,7 +51,7 @@ void baton__visit_end(struct baton_resource *resource);
  * Ends a visit. `generation`: from baton__future_visit(). True: the visit was counted, and
  * baton__visit_end() was called for it.
  */
-bool baton__leave(struct baton_future *future, struct baton_resource *resource,
+bool baton__visit_leave(struct baton_future *future, struct baton_resource *resource,
                   uint32_t generation);
 
 /* A visitor has pushed a kick: if the runner has left, the visitor continues in its place. */

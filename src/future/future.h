@@ -223,7 +223,7 @@ BATON_INLINE bool baton__future_finish_entered(struct baton_future *future, int 
 	uint32_t found = BATON__FUTURE_PENDING;
 
 	/* The future was fresh: its value is NULL (list.back_link, core/list.h), and its status 0.
-	 * Each store costs time, also one that changes nothing (baton__short_leave,
+	 * Each store costs time, also one that changes nothing (baton__leave_bare,
 	 * core/submit.h). Relaxed: as in publish. */
 	if (value)
 		store_relaxed(&future->_value, value);

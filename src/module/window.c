@@ -378,7 +378,7 @@ BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
 	error = baton__cancel_decide(future, &visited, &generation);
 	if (!error && baton__window_list_ask(windowed)) {
 		if (visited)
-			(void)baton__leave(future, visited, generation);
+			(void)baton__visit_leave(future, visited, generation);
 		windowed->_withdrawal._run = withdraw_run;
 		baton__kick(window->_resource, &windowed->_withdrawal);
 	} else if (!error && visited) {

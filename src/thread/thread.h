@@ -186,7 +186,7 @@ extern __thread struct baton__thread *baton__self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The same variable. A function that uses both names keeps the place of neither in a register
- * between the two uses (baton__short_leave, core/submit.h). */
+ * between the two uses (baton__leave_bare, core/bracket.h). */
 extern __thread struct baton__thread *baton__self_again
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 

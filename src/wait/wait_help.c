@@ -145,7 +145,7 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	 * more (thread.touch, thread.h); or the resource has ended, and its finaliser may have
 	 * ended the executor. In that case there is no need to drive: the visit was counted because
 	 * the runner has come to the task, or because the task was refused. */
-	if (!baton__leave(future, resource, generation) && status == 0 &&
+	if (!baton__visit_leave(future, resource, generation) && status == 0 &&
 	    !baton__future_final(future)) {
 		if (drive)
 			status = drive(executor);

@@ -571,7 +571,7 @@ proctype Waiter(byte me)
 				fi;
 #endif
 				/* @src wait_help.c:help_visited
-				 * baton__leave(future, resource, generation) */
+				 * baton__visit_leave(future, resource, generation) */
 				leave(me)
 			:: else
 			fi

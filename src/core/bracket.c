@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* baton_submit, and what a bracket seldom needs. */
+#include "core/bracket.h"
+
+#include "base/checked.h"
+#include "core/barge.h"
+#include "core/handoff.h"
+#include "core/place.h"
+#include "core/submit.h"
+
+#include <errno.h>
+
+BATON_NOINLINE void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own)
+{
+	struct baton__stay stay;
+
+	baton__frame_push(&stay.frame, resource);
+	baton__run_captured(&stay, ran, own);
+}
+
+BATON_NOINLINE void baton__leave_outer(void)
+{
+	baton__leave_framed(&baton__self_again->outer, 1, 1);
+}
+
+/* Ends the process: the function of a task, or of a call, was left by unwinding. */
+static void task_was_left(const struct baton_resource *resource)
+{
+	BATON_MISUSE_OF("a task", baton__name(resource),
+	                "was left by an exception, pthread_exit or a cancellation: a task's "
+	                "function returns");
+}
+
+BATON_NOINLINE void baton__guard_left(void)
+{
+	const struct baton__frame *frame = baton__frames(baton__self);
+
+	/* Ends: the bracket has a frame. The frames above it are of callbacks. */
+	while (frame && !frame->resource)
+		frame = baton__frame_of(frame->below);
+	if (frame)
+		task_was_left(frame->resource);
+}
+
+BATON_INLINE bool bracket_counted(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                  void **value, unsigned flags, uint32_t depth_max)
+{
+	const unsigned counted = BATON__BARE | BATON__FRAMED | BATON__COUNTED | BATON__ANY_SPECIAL;
+
+	return baton__bracket(resource, fn, arg, value, counted | flags, depth_max) ==
+	       BATON_INLINE_HELD;
+}
+
+static BATON_NOINLINE bool task_counted(struct baton_resource *resource, void *task)
+{
+	return bracket_counted(resource, NULL, task, NULL, BATON__TASK, BATON_NESTING_MAX);
+}
+
+static BATON_NOINLINE bool function_counted(struct baton_resource *resource, baton_call_fn fn,
+                                            void *arg, void **value, uint32_t depth_max)
+{
+	return bracket_counted(resource, fn, arg, value, 0, depth_max);
+}
+
+/* The function may ask whether its time is over: baton_should_yield(). */
+static BATON_NOINLINE bool bracket_in_time(struct baton_resource *resource, baton_call_fn fn,
+                                           void *arg, void **value, unsigned flags,
+                                           uint32_t depth_max)
+{
+	struct baton__thread *self = baton__self;
+	const uint32_t calling_max = baton__weigh(self, 1);
+	struct baton__stay *outer = self->timed;
+	struct baton__stay stay = {.frame.resource = resource};
+	bool ran;
+
+	baton__stay_limit(&stay);
+	self->timed = &stay;
+	ran = flags & BATON__TASK ? task_counted(resource, arg)
+	                          : function_counted(resource, fn, arg, value, depth_max);
+	self->timed = outer;
+	self->calling_max = calling_max;
+	return ran;
+}
+
+BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, baton_call_fn fn,
+                                               void *arg, void **value, unsigned flags,
+                                               uint32_t depth_max)
+{
+	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
+	    baton__depth(baton__self) >= depth_max)
+		return false;
+	if (baton__timed(resource))
+		return bracket_in_time(resource, fn, arg, value, flags, depth_max);
+	return flags & BATON__TASK ? task_counted(resource, arg)
+	                           : function_counted(resource, fn, arg, value, depth_max);
+}
+
+#ifndef BATON_CHECKED
+/*
+ * The library's part of a bracket that a program compiles itself (baton/inline.h). It is in a file
+ * of which baton_submit() needs a function, since a program's weak references take no file out of
+ * an archive. The checked library lacks it: the program's bracket would not check.
+ */
+BATON_EXPORT void baton_inline_end_v2(struct baton_resource *resource)
+{
+	if (baton__top(baton__self) == &baton__self->outer)
+		baton__leave_outer();
+	else
+		baton__run_on(resource, 1, 1);
+}
+
+BATON_EXPORT void baton_inline_left_v2(const struct baton_resource *resource)
+{
+	task_was_left(resource);
+}
+#endif
+
+/* ---- baton_submit ---- */
+
+/* Submits a task with a future, or of a kind, that does not take the short way. */
+static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__frame frame;
+	struct baton__held held = {.frame = &frame};
+	bool ready;
+
+	baton__stand_back(resource, 1);
+	if (baton__word(resource) != BATON__NORMAL ||
+	    baton__enter(&held, resource, BATON__FRAMED, BATON_NESTING_MAX) != BATON_INLINE_HELD)
+		return baton__submit(resource, task, 0);
+	ready = baton__ready(resource, task);
+	BATON_GUARD(guard);
+	if (BATON_LIKELY(ready))
+		baton__run_task(&frame, resource, task, NULL);
+	guard = false;
+	baton__leave(&held, BATON__FRAMED, ready, ready);
+	return ready ? 0 : -EINVAL;
+}
+
+/* Completes the future of the innermost task, which was entered by baton__future_enter, unless the
+ * task was detached. */
+static BATON_NOINLINE void finish_watched(int status)
+{
+	struct baton__frame *frame = baton__top(baton__self);
+	struct baton_future *future = frame->future;
+
+	frame->future = NULL;
+	if (future)
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, frame->value, NULL);
+}
+
+/*
+ * Submits a task with a future, or of a kind. The short path: no kind, the future is fresh, and the
+ * resource is idle. Three atomic read-modify-writes: capture, completion, release.
+ */
+static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
+                                             struct baton_task *task)
+{
+	struct baton__thread *self = baton__self;
+	struct baton_future *future = task->_future;
+	int status;
+
+	if (BATON_UNLIKELY(baton__of_kind(task)) || BATON_UNLIKELY(!baton__future_fresh(future)) ||
+	    !baton__enter_outer(self, resource, future))
+		return submit_watched(resource, task);
+	baton__future_enter(future, resource);
+	BATON_GUARD(guard);
+	BATON__CHECKED(enter(resource, task));
+	status = task->_run(task); /* last touch of the task */
+	guard = false;
+	/* A status that is not 0 needs no baton__task_failed: the future tells it, and a NORMAL
+	 * resource counts nothing.
+	 * NULL: the task was detached; its future may be complete, and its memory gone. */
+	self = baton__self_again;
+	future = self->outer.future;
+	if (BATON_UNLIKELY(!future) ||
+	    BATON_UNLIKELY(!baton__future_finish_entered(future, status, self->outer.value)))
+		finish_watched(status);
+	baton__leave_framed(&baton__self_again->outer, 1, 1);
+	return 0;
+}
+
+/* Submits a plain task to a SPECIAL resource. */
+static BATON_NOINLINE int submit_special(struct baton_resource *resource, struct baton_task *task)
+{
+	if (baton__bracket_special(resource, NULL, task, NULL, BATON__TASK, BATON_NESTING_MAX))
+		return 0;
+	return baton__submit_busy(resource, task);
+}
+
+/* Submits a plain task to a resource that is not idle, or is SPECIAL. */
+BATON_INLINE int submit_other(struct baton_resource *resource, struct baton_task *task)
+{
+	return baton__word(resource) == BATON__SPECIAL ? submit_special(resource, task)
+	                                               : baton__submit_busy(resource, task);
+}
+
+/* Submits a plain task inside another one, or by a thread without a record. */
+static BATON_NOINLINE int submit_nested(struct baton_resource *resource, struct baton_task *task)
+{
+	if (BATON_UNLIKELY(baton__too_deep(baton__self)))
+		return baton__submit(resource, task, 0);
+	if (baton__bracket_nested(resource, NULL, task, NULL, BATON__TASK, BATON_NESTING_MAX))
+		return 0;
+	return submit_other(resource, task);
+}
+
+BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
+{
+	BATON__CHECKED_SUBMIT(resource, &task, 1, baton_submit(resource, task));
+	if (task->_future)
+		return submit_with_future(resource, task);
+	switch (baton__bracket(resource, NULL, task, NULL, BATON__BARE | BATON__TASK, 0)) {
+	case BATON_INLINE_HELD:
+		break;
+	case BATON_INLINE_NESTED:
+		return submit_nested(resource, task);
+	case BATON_INLINE_OTHER:
+		return submit_other(resource, task);
+	}
+	return 0;
+}

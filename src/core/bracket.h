@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bracket around one function of the user's: enter an idle resource, run the function, leave
+ * the resource. submit, batch, call, post and async are callers of it; the drain (drain.h), which
+ * runs what waits, is the other way to run a function. Nobody else's task runs in a bracket, and
+ * for the outermost baton a bracket needs no frame (thread.top). The shortest bracket is in the
+ * program (baton/inline.h).
+ */
+#ifndef BATON_SRC_BRACKET_H
+#define BATON_SRC_BRACKET_H
+
+#include <baton/task.h>
+
+#include "base/checked.h"
+#include "core/backlog.h"
+#include "core/frame.h"
+#include "core/resource.h"
+#include "core/run.h"
+#include "core/stats.h"
+
+/* ---- The guard ---- */
+
+/*
+ * The guard of a task's function, which must return. If unwinding left the function (a C++
+ * exception, pthread_exit, the cancellation of its thread), the baton would be held for ever, and
+ * frames would lie on a stack that is gone. The guard ends the process instead. The guard is a
+ * cleanup, which unwinding runs (-fexceptions). A function that returns pays nothing: the guard is
+ * false then, and the compiler drops the check. The guard keeps no value across the function
+ * (leave_bare): it asks the thread which resource it holds.
+ */
+void baton__guard_left(void);
+
+BATON_INLINE void baton__guard_end(const bool *guard)
+{
+	if (*guard)
+		baton__guard_left();
+}
+
+/* Declares the guard `name`. When the user's function has returned, set `name` to false. */
+#define BATON_GUARD(name) bool name __attribute__((cleanup(baton__guard_end))) = true
+
+/* ---- Enter and leave ---- */
+
+/*
+ * What a bracket is for. The flags are constants at each use, so that the use has only the code
+ * that it needs.
+ *
+ * BARE: a thread that holds nothing gets no frame; a thread that holds a baton does not enter.
+ * FRAMED: the thread gets a frame. Both: the thread gets a frame if it holds a baton.
+ *
+ * Without COUNTED: for a NORMAL resource. COUNTED: for a SPECIAL resource that has statistics, and
+ * neither an extension nor drain hooks. COUNTED with ANY_SPECIAL: for any SPECIAL resource without
+ * drain hooks.
+ *
+ * TASK: the bracket runs a task, not a function.
+ */
+#define BATON__BARE 1U
+#define BATON__FRAMED 2U
+#define BATON__COUNTED 4U
+#define BATON__ANY_SPECIAL 8U
+#define BATON__TASK 16U
+
+BATON_INLINE bool baton__is_bare(unsigned flags)
+{
+	return (flags & ~BATON__TASK) == BATON__BARE;
+}
+
+/* A baton that a bracket holds. With BARE alone all members are unused. `frame` is not a part, so
+ * that the compiler can keep the other members in registers. */
+struct baton__held {
+	struct baton__frame *frame; /* set before enter */
+	struct baton_resource *resource;
+	struct baton_resource_stats *stats; /* with COUNTED; or NULL */
+	uintptr_t mode;                     /* as captured */
+	bool lent;                          /* with COUNTED: submitters have the queue */
+};
+
+/*
+ * Continues as the runner, and releases: for a bracket that has not released the resource. `top` is
+ * as it was before the bracket. `ran`, `own`: as in baton__run_captured.
+ */
+void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own);
+
+/* Leaves a bracket of the outermost baton whose thread has got a frame meanwhile. */
+void baton__leave_outer(void);
+
+/*
+ * Captures an idle resource (HELD). OTHER: the resource is not idle, or not of the flags' sort.
+ * NESTED: with BARE alone, the thread holds a baton, or has no record; else, `depth_max` frames and
+ * more are on the stack (a thread without a record counts as too deep).
+ */
+BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
+                                                struct baton_resource *resource, unsigned flags,
+                                                uint32_t depth_max)
+{
+	struct baton__thread *self = baton__self;
+	uint32_t depth;
+
+	if (baton__is_bare(flags))
+		return baton__word_enter(&self->head, resource);
+	held->resource = resource;
+	held->stats = flags & BATON__COUNTED ? baton__stats(resource) : NULL;
+	/* A statically initialised resource is SPECIAL until its first capture, which sets the
+	 * right mode (word.h). */
+	held->mode = flags & BATON__ANY_SPECIAL ? baton__mode(resource)
+	             : flags & BATON__COUNTED   ? BATON__SPECIAL
+	                                        : BATON__NORMAL;
+	held->lent = false;
+	depth = baton__depth(self);
+	if (BATON_UNLIKELY(depth >= depth_max))
+		return BATON_INLINE_NESTED;
+	if (flags & BATON__COUNTED) {
+		if (!baton__word_capture(resource, BATON__SPECIAL, held->mode))
+			return BATON_INLINE_OTHER;
+	} else if (baton_inline_seen_other(&self->head, resource) ||
+	           !baton__word_capture_plain(&self->head, resource)) {
+		return BATON_INLINE_OTHER;
+	}
+	if ((flags & BATON__BARE) && BATON_LIKELY(!self->top))
+		baton__top_set(&self->top, (uintptr_t)resource | BATON_INLINE_BARE);
+	else
+		baton__frame_enter(self, held->frame, resource, depth);
+	return BATON_INLINE_HELD;
+}
+
+/*
+ * The same for a task with a future, in a NORMAL resource, by a thread that holds nothing. The
+ * frame is the record's `outer`. Ended by baton__leave_framed.
+ */
+BATON_INLINE bool baton__enter_outer(struct baton__thread *self, struct baton_resource *resource,
+                                     struct baton_future *future)
+{
+	if (BATON_UNLIKELY(self->top) || baton_inline_seen_other(&self->head, resource) ||
+	    !baton__word_capture_plain(&self->head, resource))
+		return false;
+	self->outer.resource = resource;
+	/* Two stores: the compiler would take three instructions to make them one. */
+	__asm__ volatile("" ::: "memory");
+	self->outer.future = future;
+	self->outer.value = NULL;
+	baton__top_set(&self->top, (uintptr_t)&self->outer);
+	return true;
+}
+
+/*
+ * Ends a bracket of the outermost task. Resource and record are read anew: a value that is kept
+ * across the user's function is saved on the stack. The record is read by its second name, since
+ * the compiler would keep the place of baton__self, too.
+ *
+ * The reason to save stores: where a thread uses many resources, each capture waits for a cache
+ * line, and the processor goes on with the next tasks meanwhile. It stops when its store buffer is
+ * full. Eight stores more per task cost a third there, 32 stores a factor of 4, one atomic
+ * read-modify-write 9 % (test/bench/README.md).
+ */
+BATON_INLINE void baton__leave_bare(void)
+{
+	struct baton__thread *self = baton__self_again;
+	const uintptr_t top = self->top;
+
+	if (BATON_UNLIKELY(!(top & BATON_INLINE_BARE)))
+		baton__leave_outer();
+	else if (!baton_inline_pop_release(&self->head,
+	                                   (struct baton_resource *)(top - BATON_INLINE_BARE)))
+		baton__run_on((struct baton_resource *)(top - BATON_INLINE_BARE), 1, 1);
+}
+
+/* Ends a bracket with a frame, which may be the record's `outer`. */
+BATON_INLINE void baton__leave_framed(const struct baton__frame *frame, uint32_t ran, uint32_t own)
+{
+	struct baton__thread *self = baton__self_again;
+	struct baton_resource *resource = frame->resource;
+
+	baton__top_set(&self->top, frame->below);
+	if (BATON_UNLIKELY(self->deferred) || !baton_inline_release(resource, BATON__NORMAL))
+		baton__run_on(resource, ran, own);
+}
+
+/*
+ * Pops what enter has pushed, also if the thread has got a frame meanwhile, and releases the
+ * resource, which was captured in `mode`, unless it was lent. False: it is not released.
+ */
+BATON_INLINE bool baton__pop_release(struct baton__thread *self, struct baton_resource *resource,
+                                     uintptr_t mode, bool lent)
+{
+	if (BATON_LIKELY(self->top & BATON_INLINE_BARE))
+		baton__top_set(&self->top, 0);
+	else
+		baton__frame_pop((const struct baton__frame *)self->top);
+	return BATON_LIKELY(!self->deferred) && BATON_LIKELY(!lent) &&
+	       BATON_LIKELY(baton_inline_release(resource, mode));
+}
+
+/*
+ * Ends the bracket: releases the resource, or runs what has come meanwhile, within the capture
+ * limit. `ran`: how many tasks have run in the bracket, which count. `own`: how many tasks of the
+ * submitter's a nested bracket may run.
+ */
+BATON_INLINE void baton__leave(struct baton__held *held, unsigned flags, uint32_t ran, uint32_t own)
+{
+	if (baton__is_bare(flags))
+		baton__leave_bare();
+	else if (!(flags & (BATON__BARE | BATON__COUNTED)))
+		baton__leave_framed(held->frame, ran, own);
+	/* A submitter that has had the queue may have left tasks in it: the drain looks. */
+	else if (!baton__pop_release(baton__self, held->resource, held->mode, held->lent))
+		baton__run_on(held->resource, ran, own);
+}
+
+/* ---- One function in a bracket ---- */
+
+/* A COUNTED bracket's function begins; and has returned, `task` with `status` (no task: 0). */
+BATON_INLINE void baton__bracket_begins(struct baton__held *held, unsigned flags,
+                                        uintptr_t function)
+{
+	baton__stats_entered(held->stats, function);
+	if (flags & BATON__ANY_SPECIAL)
+		held->lent = baton__backlog_lend(held->resource);
+}
+
+BATON_INLINE void baton__bracket_ends(struct baton__held *held, struct baton_task *task, int status)
+{
+	if (BATON_UNLIKELY(status))
+		(void)baton__task_failed(baton__top(baton__self), task, status, false);
+	baton__stats_executed(held->stats);
+}
+
+/*
+ * Runs fn(arg) in a bracket, and puts its result into `*value` unless `value` is NULL. With TASK:
+ * runs the task `arg`, which has neither future nor kind. HELD: it has run. Else, as enter: nothing
+ * has run.
+ */
+BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resource, baton_call_fn fn,
+                                                  void *arg, void **value, unsigned flags,
+                                                  uint32_t depth_max)
+{
+	struct baton_task *const task = flags & BATON__TASK ? arg : NULL;
+	struct baton__frame frame;
+	struct baton__held held = {.frame = &frame};
+	void *result = NULL;
+	enum baton_inline_way way;
+	int status = 0;
+
+	way = baton__enter(&held, resource, flags, depth_max);
+	if (way != BATON_INLINE_HELD)
+		return way;
+	BATON_GUARD(guard);
+	if (flags & BATON__COUNTED)
+		baton__bracket_begins(&held, flags,
+		                      flags & BATON__TASK ? (uintptr_t)task->_run : (uintptr_t)fn);
+	if (flags & BATON__TASK) {
+		BATON__CHECKED(enter(resource, task));
+		status = task->_run(task); /* last touch of the task */
+	} else {
+		result = fn(arg);
+	}
+	guard = false;
+	if (!(flags & BATON__TASK) && value)
+		*value = result;
+	if (flags & BATON__COUNTED)
+		baton__bracket_ends(&held, task, status);
+	baton__leave(&held, flags, 1, 1);
+	return BATON_INLINE_HELD;
+}
+
+/*
+ * As baton__bracket; true: the function has run. `flags`: TASK or none.
+ *
+ * bare: by a thread that holds nothing, in a NORMAL resource. Two atomic read-modify-writes.
+ * nested: inside another task, in a NORMAL resource.
+ * special: in a SPECIAL resource.
+ * other: nested and special. idle: all three.
+ *
+ * any_special: the part of special for a resource that has not just statistics. False, too: nothing
+ * may run at once in the resource.
+ */
+BATON_INLINE bool baton__bracket_bare(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                      void **value)
+{
+	return baton__bracket(resource, fn, arg, value, BATON__BARE, 0) == BATON_INLINE_HELD;
+}
+
+BATON_INLINE bool baton__bracket_nested(struct baton_resource *resource, baton_call_fn fn,
+                                        void *arg, void **value, unsigned flags, uint32_t depth_max)
+{
+	return baton__bracket(resource, fn, arg, value, flags | BATON__FRAMED, depth_max) ==
+	       BATON_INLINE_HELD;
+}
+
+bool baton__bracket_any_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                void **value, unsigned flags, uint32_t depth_max);
+
+BATON_INLINE bool baton__bracket_special(struct baton_resource *resource, baton_call_fn fn,
+                                         void *arg, void **value, unsigned flags,
+                                         uint32_t depth_max)
+{
+	if (BATON_UNLIKELY(!(resource->_extras & BATON__HAS_STATS)) ||
+	    BATON_UNLIKELY(!baton__config_is_plain(resource)))
+		return baton__bracket_any_special(resource, fn, arg, value, flags, depth_max);
+	return baton__bracket(resource, fn, arg, value,
+	                      flags | BATON__BARE | BATON__FRAMED | BATON__COUNTED,
+	                      depth_max) == BATON_INLINE_HELD;
+}
+
+BATON_INLINE bool baton__bracket_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                       void **value, unsigned flags, uint32_t depth_max)
+{
+	if (baton__word(resource) == BATON__SPECIAL)
+		return baton__bracket_special(resource, fn, arg, value, flags, depth_max);
+	return baton__self->top &&
+	       baton__bracket_nested(resource, fn, arg, value, flags, depth_max);
+}
+
+BATON_INLINE bool baton__bracket_idle(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                      void **value, uint32_t depth_max)
+{
+	return baton__bracket_bare(resource, fn, arg, value) ||
+	       baton__bracket_other(resource, fn, arg, value, 0, depth_max);
+}
+
+#endif
