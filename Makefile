@@ -81,6 +81,13 @@ quick = $(if $(filter $(SEARCHES),$1),,-Og -Wno-format-truncation -Wno-maybe-uni
 GOLD = $(eval GOLD := $(shell $(CC) -fuse-ld=gold -Wl,--version >/dev/null 2>&1 && \
 	echo -fuse-ld=gold))$(GOLD)
 
+# Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
+SHIM := -isystem test/shim -Wno-pedantic
+# Warnings that instrumentation brings about are no errors.
+INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
+# One build for both sanitizers.
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+
 # Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (epoch.c, nameset.c).
 LIBS := -lck
 
@@ -92,30 +99,8 @@ TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
 	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
+STRESS_SOURCES := $(wildcard test/stress/*.c)
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
-# group_commit needs SQLite, and has a rule of its own.
-FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
-# mainloop needs libuv, and has a rule of its own.
-EXAMPLES := $(patsubst %.c,build/%,$(filter-out %/mainloop.c,$(wildcard examples/*.c))) $(FEATURES)
-MAINLOOP := build/examples/mainloop
-CHAT := build/examples/chat/epoll build/examples/chat/uv
-BROKER_SOURCES := $(wildcard $(BROKER_FOLDERS:%=examples/broker/%/*.c) examples/broker/*.c)
-# What of it needs no library but libc has unit tests.
-BROKER_PURE := mqtt/codec mqtt/names common/hash common/printable net/address session/inflight \
-	session/received topic/audience turns
-BROKER_TESTS := $(filter test/broker/unit/%,$(TESTS))
-# The model of the rules of admission, beside which their tests run them.
-RULES_MODEL := $(addprefix test/admission/,model.c world.c random.c sequences.c)
-RULES_TESTS := $(filter test/unit/admission/test_rules%,$(TESTS))
-BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
-BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
-BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
-
-# baton-top is built where ncurses is.
-TOP_SOURCES := $(wildcard src/top/*.c)
-NCURSES := $(shell printf '\043include <ncurses.h>\n' | $(CC) -E -x c - 2>/dev/null | head -n 1)
-TOP := $(if $(NCURSES),build/baton-top)
-
 SHARED := build/libbaton.so.$(VERSION)
 SHARED_LINKS := build/libbaton.so.$(SOVERSION) build/libbaton.so
 
@@ -131,64 +116,14 @@ INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	$(foreach f,$(wildcard src/bpftrace/*.bt),$f:$(DATADIR)/$(notdir $f)) \
 	$(foreach f,$(MAN_PAGES),build/man/$f:$(MANDIR)/$f)
 
-# libbaton-redis: made, and installed, where hiredis is.
-REDIS_SOURCES := $(wildcard src/redis/*.c)
-REDIS_HEADERS := $(BESIDE_HEADERS:%=include/baton/%.h)
-REDIS_SHARED := build/libbaton-redis.so.$(VERSION)
-REDIS_LINKS := build/libbaton-redis.so.$(SOVERSION) build/libbaton-redis.so
-REDIS_MADE := build/libbaton-redis.a $(REDIS_SHARED) $(REDIS_LINKS) build/baton-redis.pc
-HAVE_REDIS := $(shell echo '\#include <hiredis/hiredis.h>' | \
-	$(CC) -E -x c - >/dev/null 2>&1 && echo yes)
-# Later releases of hiredis have TLS, in a library of its own.
-REDIS_LIBS := -lhiredis $(if $(wildcard /usr/include/hiredis/hiredis_ssl.h),\
-	-lhiredis_ssl -lssl -lcrypto)
-ifdef HAVE_REDIS
-INSTALLED += $(foreach h,$(REDIS_HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
-	$(foreach f,$(filter-out %.pc,$(REDIS_MADE)),$f:$(f:build/%=$(LIBDIR)/%)) \
-	build/baton-redis.pc:$(LIBDIR)/pkgconfig/baton-redis.pc
-endif
-
-# libbaton-checked: made by `make CHECKED=1`; if it was made, `make install` puts it into a folder
-# of its own. The soname is libbaton's: a program uses it by LD_LIBRARY_PATH, or baton-checked.pc.
-CHECKED_SOURCES := $(wildcard $(CHECKING_FOLDERS:%=src/%/*.c))
-CHECKED_SHARED := build/checked/lib/libbaton.so.$(VERSION)
-CHECKED_LINKS := build/checked/lib/libbaton.so.$(SOVERSION) build/checked/lib/libbaton.so
-CHECKED_MADE := $(CHECKED_SHARED) $(CHECKED_LINKS) build/checked/lib/libbaton.a \
-	build/checked/lib/baton-checked.pc
-CHECKEDDIR := $(LIBDIR)/baton-checked
-WANT_CHECKED := $(filter-out 0,$(CHECKED))$(and $(filter install uninstall,$(MAKECMDGOALS)),\
-	$(wildcard build/checked/lib/baton-checked.pc))
-ifneq ($(strip $(WANT_CHECKED)),)
-INSTALLED += $(foreach f,$(filter-out %.pc,$(CHECKED_MADE)),\
-	$f:$(f:build/checked/lib/%=$(CHECKEDDIR)/%)) \
-	build/checked/lib/baton-checked.pc:$(LIBDIR)/pkgconfig/baton-checked.pc
-all: $(CHECKED_MADE)
-endif
-
-# The library for programs under ThreadSanitizer: `make TSAN=1`, in the same way.
-TSAN_MADE := build/tsan/lib/libbaton.a build/tsan/lib/baton-tsan.pc
-TSANDIR := $(LIBDIR)/baton-tsan
-WANT_TSAN := $(filter-out 0,$(TSAN))$(and $(filter install uninstall,$(MAKECMDGOALS)),\
-	$(wildcard build/tsan/lib/baton-tsan.pc))
-ifneq ($(strip $(WANT_TSAN)),)
-INSTALLED += build/tsan/lib/libbaton.a:$(TSANDIR)/libbaton.a \
-	build/tsan/lib/baton-tsan.pc:$(LIBDIR)/pkgconfig/baton-tsan.pc
-all: $(TSAN_MADE)
-endif
+# ---- The products that are more than a folder of the library ----
+include test/admission/admission.mk src/top/top.mk examples/broker/broker.mk \
+	examples/examples.mk src/redis/redis.mk src/checked/checked.mk test/bench/bench.mk
 
 # ---- Library ----
 .PHONY: all
 all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc $(CMAKE_FILES) \
 	build/man/made $(TOP) ## the libraries, baton.pc, the CMake files, the manual, baton-top
-
-$(TOP): $(TOP_SOURCES:%.c=build/%.o) build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -lncurses -pthread
--include $(TOP_SOURCES:%.c=build/%.d)
-
-ifdef HAVE_REDIS
-all: $(REDIS_MADE)
-endif
 
 # Its threads, and what is called at a thread's end and in a fork, cannot be taken back: nodelete.
 $(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
@@ -206,85 +141,6 @@ build/baton.pc: FORCE
 		'Name: baton' 'Description: Work on resources, serialised without blocking' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
 		'Libs: -L$${libdir} -lbaton -pthread' 'Libs.private: $(LIBS)' >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-
-# ---- libbaton-checked: what misuses it is stopped with a message; see src/checked ----
-.PHONY: checked
-checked: $(CHECKED_MADE) ## libbaton-checked; `make CHECKED=1` makes it beside the rest
-
-build/checked/baton.map: src/baton.map
-	$(Q)mkdir -p $(@D)
-	$(Q)sed -e '/baton_inline_/d' -e 's/baton_assert_hook;/& baton_checked_patience_ms;/' $< >$@
-
-$(CHECKED_SHARED): $(SOURCES:%.c=build/checked/%.o) $(CHECKED_SOURCES:%.c=build/checked/%.o) \
-		build/checked/baton.map
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libbaton.so.$(SOVERSION) \
-		-Wl,--version-script=build/checked/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) \
-		$(LIBS) -pthread
-
-$(CHECKED_LINKS): $(CHECKED_SHARED)
-	$(Q)ln -sf $(<F) $@
-
-build/checked/lib/libbaton.a: build/checked/libbaton.a
-	$(Q)mkdir -p $(@D)
-	$(Q)cp $< $@
-
-build/checked/lib/baton-checked.pc: FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(CHECKEDDIR)' '' \
-		'Name: baton-checked' 'Description: baton, which stops at misuse' \
-		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-		'Libs: -L$${libdir} -Wl,-rpath,$${libdir} -lbaton -pthread' \
-		'Libs.private: $(LIBS)' >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-
--include $(CHECKED_SOURCES:%.c=build/checked/%.d)
-
-# ---- For programs under ThreadSanitizer ----
-build/tsan/lib/libbaton.a: build/tsan/libbaton.a
-	$(Q)mkdir -p $(@D)
-	$(Q)cp $< $@
-
-build/tsan/lib/baton-tsan.pc: FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(TSANDIR)' '' \
-		'Name: baton-tsan' 'Description: baton, for programs under ThreadSanitizer' \
-		'Version: $(VERSION)' 'Cflags: -I$${includedir} -fsanitize=thread' \
-		'Libs: -L$${libdir} -fsanitize=thread -lbaton $(LIBS) -pthread' >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-
-# ---- libbaton-redis ----
-.PHONY: redis
-redis: $(REDIS_MADE) ## libbaton-redis, a queue over Redis; needs hiredis
-
-# The server's functions, as a C file.
-REDIS_FUNCTIONS := $(addprefix src/redis/,queue.lua remote.lua names.lua)
-build/redis/functions.c: $(REDIS_FUNCTIONS)
-	$(call say,LUA,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)echo '#include "redis/redis.h"' >$@
-	$(Q)echo 'const char baton__redis_functions[] = {' >>$@
-	$(Q)cat $(REDIS_FUNCTIONS) | od -An -v -t x1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >>$@
-	$(Q)echo '0};' >>$@
-
-$(REDIS_SHARED): $(REDIS_SOURCES:%.c=build/%.o) build/redis/functions.o src/redis/redis.map \
-		build/libbaton.so
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,libbaton-redis.so.$(SOVERSION) \
-		-Wl,--version-script=src/redis/redis.map -o $@ $(filter %.o,$^) $(LDFLAGS) \
-		-Lbuild -lbaton $(REDIS_LIBS)
-
-$(REDIS_LINKS): $(REDIS_SHARED)
-	$(Q)ln -sf $(<F) $@
-
-build/baton-redis.pc: FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(LIBDIR)' '' \
-		'Name: baton-redis' 'Description: A queue of jobs over Redis, with admission' \
-		'Version: $(VERSION)' 'Requires: baton = $(VERSION)' 'Cflags: -I$${includedir}' \
-		'Libs: -L$${libdir} -lbaton-redis' 'Libs.private: $(REDIS_LIBS)' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # They lie in LIBDIR/cmake/baton.
@@ -382,14 +238,7 @@ $(TESTS:%=$1/%): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$(BROKER_PURE:%=$1/examples/broker/%.d)
 endef
 
-# Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
-SHIM := -isystem test/shim -Wno-pedantic
-# Warnings that instrumentation brings about are no errors.
-INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
-
 $(eval $(call variant,build,,,-lcriterion,))
-# One build for both sanitizers.
-ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
 $(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
 	build/tsan/test/shim/main.o))
@@ -468,212 +317,8 @@ tidy-format: ## is everything formatted as clang-format would?
 format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
 
-# ---- Examples, demo, benchmark ----
-.PHONY: examples demo demo-queue demo-sessions bench bench-quick bench-short bench-age \
-	bench-plots
-examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
-
-$(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
-
-$(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
-
-# One server, two event loops.
-$(CHAT): build/examples/chat/%: build/examples/chat/%.o build/examples/chat/chat.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(if $(filter uv,$*),-luv) -pthread
-
-build/examples/chat/uv.o: | build/deps/demo
-
-build/examples/mainloop: build/examples/mainloop.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -luv -pthread
-
-build/examples/mainloop.o: | build/deps/demo
-
-# Of the examples this one alone needs SQLite.
-build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -lsqlite3 -pthread
-
-# Three programs; the files of each beside common.c.
-QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend)
-$(patsubst %.c,build/%.o,$(wildcard examples/queue/*.c)): | build/deps/redis
-build/examples/queue/backend: build/examples/queue/job.o
-$(QUEUE): build/examples/queue/%: build/examples/queue/%.o build/examples/queue/common.o \
-		build/libbaton-redis.a build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS) \
-		$(REDIS_LIBS) -pthread
-SESSIONS := build/examples/sessions/node
-$(SESSIONS).o: | build/deps/redis
-$(SESSIONS): $(SESSIONS).o build/libbaton-redis.a build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) -pthread
--include $(SESSIONS).d
-ifdef HAVE_REDIS
-examples: $(QUEUE) $(SESSIONS)
-endif
-
-demo-sessions: $(SESSIONS) | build/deps/redis ## two brokers take each other's sessions over
-	$(Q)examples/sessions/demo.sh
-
-demo-queue: $(QUEUE) | build/deps/redis ## jobs through a queue over Redis; backends and leaders die
-	$(Q)examples/queue/demo.sh
-
-build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(BROKER_LIBS) -pthread
-
-.PHONY: check-examples check-chat
-check-chat: build/test/chat/talk $(CHAT) ## real clients of the chat servers, over loopback
-	$(Q)TEST_ARGS='$(CHAT)' test/run.sh $@ $<
-
-build/test/chat/talk: build/test/chat/talk.o
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
--include build/test/chat/talk.d
-
-check-examples: $(FEATURES) $(MAINLOOP) ## the examples of single features, which check themselves
-	$(Q)test/examples.sh $@ $(sort $^)
-
-demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
-	$(Q)examples/demo.sh
-
-# The peers are looked for when the benchmark is built, once; a missing one becomes a stub. Their
-# headers are system headers: their warnings are not ours. PKG_CONFIG=false: without those it finds.
-PKG_CONFIG ?= pkg-config
-PEER_PACKAGES := tbb:TBB glib-2.0:GLIB libuv:UV liburcu-cds:URCU liburcu-memb:URCU_MEMB
-peer_flags = $(foreach p,$(PEER_PACKAGES),$(shell $(PKG_CONFIG) --$1 $(word 1,$(subst :, ,$p)) \
-	2>/dev/null || echo $2$(word 2,$(subst :, ,$p))))
-PEER_FLAGS = $(eval PEER_FLAGS := $(patsubst -I%,-isystem %,$(call peer_flags,cflags,\
-	-DBENCH_NO_)))$(PEER_FLAGS)
-PEER_LIBS = $(filter-out NO_%,$(call peer_flags,libs,NO_))
-BENCH_CXXFLAGS := -std=c++17 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes -Wmissing-prototypes \
-	-Wvla,$(WARNINGS)) -Iinclude -MMD -MP -pthread
-
-# Changes when a peer comes or goes, or the C++ compiler changes.
-build/bench/flags: FORCE | build/deps/bench
-	$(Q)mkdir -p $(@D)
-	$(Q)echo '$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) $(PEER_LIBS)' \
-		"$$(printf '#if __has_include(<boost/asio.hpp>)\nasio\n#endif\n' | \
-		$(CXX) $(CXXFLAGS) -E -P -x c++ - 2>/dev/null)" >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-
-build/test/bench/%.o: test/bench/%.c build/flags build/bench/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(PEER_FLAGS) -c -o $@ $<
-
-build/test/bench/%.o: test/bench/%.cc build/flags build/bench/flags | build/deps/build
-	$(call say,CXX,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) -c -o $@ $<
-
-build/bench/bench: $(addprefix build/,$(addsuffix .o,$(basename $(BENCH_SOURCES)))) \
-		build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(PEER_LIBS) -lm -pthread
-
-BENCH = BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" \
-	build/bench/bench --json build/bench/figures.json --data build/bench/data $(BENCH_ARGS)
-bench: build/bench/bench build/bench/counts ## the benchmark, against its peers in the same run
-	$(Q)$(BENCH)
-
-bench-quick: build/bench/bench build/bench/counts ## the same with shorter samples
-	$(Q)$(BENCH) --quick
-
-# What README.md quotes, with whole samples.
-BENCH_SHORT := W1: one;one resource, 2 threads;Zipf 0.99, 2 threads;W5: idle;topics, 2 p;topics, 8 p
-bench-short: build/bench/bench ## the tables that README.md quotes: two to three minutes
-	$(Q)$(BENCH) --only '$(BENCH_SHORT)'
-
-bench-age: ## how old the figures are that the READMEs quote; AGE_MAX=commits
-	$(Q)test/bench/age.sh README.md test/bench/README.md examples/broker/README.md
-
-bench-plots: | build/deps/bench ## pictures of the last run's figures: build/bench/plots/*.svg
-	$(Q)test/bench/plots/plots.sh build/bench/data build/bench/plots
-
-# ---- Load on the broker, ours and others; FLASHMQ=path; see test/broker_bench/README.md ----
-LOAD_SOURCES := $(wildcard test/broker_bench/*.c)
-
-build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(BASE_FLAGS) -c -o $@ $<
-
-build/broker_bench/load: $(LOAD_SOURCES:%.c=build/%.o)
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
-
--include $(LOAD_SOURCES:%.c=build/%.d)
-
-# ---- The queue over Redis, beside a list and BullMQ; see test/redis_bench/run.sh ----
-REDIS_LOAD_SOURCES := $(wildcard test/redis_bench/*.c)
-
-$(REDIS_LOAD_SOURCES:%.c=build/%.o): | build/deps/redis
-build/redis_bench/load: $(REDIS_LOAD_SOURCES:%.c=build/%.o) build/libbaton-redis.a build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wl,--wrap=redisAppendFormattedCommand -o $@ $^ $(LDFLAGS) $(LIBS) \
-		$(REDIS_LIBS) -pthread
--include $(REDIS_LOAD_SOURCES:%.c=build/%.d)
-
-.PHONY: bench-redis
-bench-redis: build/redis_bench/load ## the queue over Redis beside a plain list and BullMQ
-	$(Q)test/redis_bench/run.sh $(BENCH_ARGS)
-
-.PHONY: bench-broker check-load
-bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
-	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
-
-.PHONY: picture-trace
-picture-trace: $(BROKER) build/broker_bench/load $(TOP) ## the README's picture
-	$(Q)test/readme/trace.sh $^ test/readme/trace.svg
-
-check-load: build/broker_bench/load ## the broker's load generator finds the faults put in
-	$(Q)timeout 60 $< --selftest
-
-# ---- Counts: the library built with counting atomics; its libc calls go to the counters ----
-COUNTS_SOURCES := $(wildcard test/bench/counts/*.c)
-COUNTING := -DBATON_ATOMIC_BACKEND='"counting_atomic.h"' -iquote test/bench \
-	-include counting_atomic.h
-COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc mmap syscall sched_yield eventfd \
-	read write,-Wl,--wrap=$f)
-
-build/counts/%.o: %.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(if $(filter src/%,$<),$(LIB_FLAGS),$(TEST_FLAGS)) $(COUNTING) \
-		-c -o $@ $<
-
-build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/counts/%.o)
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(COUNTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -lm -pthread
-
--include $(patsubst %.c,build/counts/%.d,$(SOURCES) $(COUNTS_SOURCES))
-
-build/bench/steps: build/test/bench/steps/main.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
--include build/test/bench/steps/main.d
-
-.PHONY: check-budget
-check-budget: build/bench/counts build/bench/steps ## atomics, instructions, system calls per task
-	$(Q)timeout 60 build/bench/counts
-	$(Q)timeout 60 build/bench/steps
-
--include $(patsubst %.c,build/%.d,$(wildcard $(foreach d,. features chat queue,examples/$d/*.c))) \
-	$(patsubst %.c,build/%.d,$(BROKER_SOURCES)) \
-	$(addprefix build/,$(addsuffix .d,$(basename $(BENCH_SOURCES))))
-
 # ---- Beyond unit tests: explorer, models, mutants, faults, stress, fuzzing, coverage ----
-include test/checks.mk
+include test/checks.mk test/fuzz/fuzz.mk
 
 # ---- Installing ----
 .PHONY: install uninstall

@@ -9,7 +9,7 @@ set -eu
 only=${1-}
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -R Makefile .ci include src test "$copy"
+cp -R Makefile .ci examples include src test "$copy"
 cd "$copy"
 make -s build/faults/faults >/dev/null
 survivors=0
