@@ -44,18 +44,21 @@ DATADIR ?= $(PREFIX)/share/baton
 MAKEFLAGS += --no-builtin-rules
 
 Q := $(if $(filter-out 0,$(V)),,@)
-comma := ,
 say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
+# Does the compiler find a header?
+has = $(shell printf '\043include <$1>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 
-# ---- Version: include/baton/version.h holds it ----
+# ---- Version: include/baton/version.h holds it; the manual's date is that of the last commit ----
 version_part = $(shell awk '$$2 == "BATON_VERSION_$1" {print $$3}' include/baton/version.h)
 MAJOR := $(call version_part,MAJOR)
 MINOR := $(call version_part,MINOR)
 VERSION := $(MAJOR).$(MINOR).$(call version_part,PATCH)
 # Before 1.0 each minor version may break programs.
-# The manual's date.
-DATE := November 22, 2026
 SOVERSION := $(if $(filter 0,$(MAJOR)),$(MAJOR).$(MINOR),$(MAJOR))
+# That touches what the manual is made of; without git, the day of the newest such file.
+DATE = $(shell LC_ALL=C date -u '+%B %-d, %Y' -d "@$${SOURCE_DATE_EPOCH:-$$( \
+	git log -1 --format=%ct -- include src/man 2>/dev/null | grep . || \
+	stat -c %Y include/baton/*.h src/man/* | sort -n | tail -n 1)}")
 
 # ---- Flags ----
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -63,9 +66,8 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
 # -fexceptions: a task that is left by unwinding is found out (src/core/bracket.h).
 # Probes for bpftrace (src/base/probe.h) where there is sys/sdt.h.
-HAVE_SDT := $(shell echo '\#include <sys/sdt.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 LIB_FLAGS := $(BASE_FLAGS) -DBATON_BUILDING -iquote src -fPIC -fvisibility=hidden -fexceptions \
-	$(if $(HAVE_SDT),,-DBATON_NO_PROBES)
+	$(if $(call has,sys/sdt.h),,-DBATON_NO_PROBES)
 # Tests may look into the library and the broker: their headers are found as "name.h".
 BROKER_INCLUDE := -iquote examples/broker
 # Their callbacks need not use all that they are given.
@@ -81,15 +83,113 @@ quick = $(if $(filter $(SEARCHES),$1),,-Og -Wno-format-truncation -Wno-maybe-uni
 GOLD = $(eval GOLD := $(shell $(CC) -fuse-ld=gold -Wl,--version >/dev/null 2>&1 && \
 	echo -fuse-ld=gold))$(GOLD)
 
+# Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (epoch.c, nameset.c).
+LIBS := -lck
+
+# ---- Variants: folders below which everything is compiled in its own way ----
+# FLAGS: added to compiling and linking; TEST_FLAGS, TEST_LIBS, TEST_OBJECTS: to tests.
+VARIANTS := build build/asan build/tsan build/checked build/qemu build/musl build/coverage
 # Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
 SHIM := -isystem test/shim -Wno-pedantic
 # Warnings that instrumentation brings about are no errors.
 INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
-# One build for both sanitizers.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 
-# Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (epoch.c, nameset.c).
-LIBS := -lck
+TEST_LIBS_build := -lcriterion
+
+# One build for both sanitizers.
+FLAGS_build/asan := $(INSTRUMENTED) $(ASAN)
+FLAGS_build/tsan := $(INSTRUMENTED) -fsanitize=thread
+$(foreach v,build/asan build/tsan,$(eval TEST_FLAGS_$v := $(SHIM)) $(eval TEST_LIBS_$v := -lm) \
+	$(eval TEST_OBJECTS_$v := $v/test/shim/main.o))
+
+FLAGS_build/checked := -DBATON_CHECKED
+TEST_FLAGS_build/checked := -DBATON_TEST_SCALE=4
+TEST_LIBS_build/checked := -lcriterion
+# A program is compiled as ever, and linked to the checked library.
+PROGRAM_OBJECTS_build/checked := build
+
+FLAGS_build/qemu := -isystem build/arm64/include
+TEST_FLAGS_build/qemu := $(SHIM) -DSHIM_TIMEOUT_SCALE=6 -DBATON_TEST_SCALE=20
+TEST_LIBS_build/qemu := -Lbuild/arm64/lib -lm
+TEST_OBJECTS_build/qemu := build/qemu/test/shim/main.o
+
+# The compiler's unwinder, which is glibc's, asks that libc for a function that musl lacks; nothing
+# unwinds here.
+FLAGS_build/musl := -isystem build/musl/root/include
+TEST_FLAGS_build/musl := $(SHIM)
+TEST_LIBS_build/musl := -Lbuild/musl/root/lib -lm -Wl,--defsym=_dl_find_object=0
+TEST_OBJECTS_build/musl := build/musl/test/shim/main.o
+
+FLAGS_build/coverage := -O0 -g --coverage -fprofile-update=atomic
+TEST_FLAGS_build/coverage := -O0
+TEST_LIBS_build/coverage := -lcriterion -Wl,--wrap=abort -Wl,--wrap=_exit
+TEST_OBJECTS_build/coverage := build/coverage/test/shim/coverage.o
+
+# ---- How things are made; a list with commas is given to these as $$(NAME) ----
+# $1: flags; $2: another compiler.
+define compile
+$(call say,CC,$@)
+$(Q)mkdir -p $(@D)
+$(Q)$(or $2,$(CC) $(CFLAGS)) $1 -c -o $@ $<
+endef
+
+# Of objects and archives. $1: further libraries; $2: flags.
+define link
+$(call say,LD,$@)
+$(Q)mkdir -p $(@D)
+$(Q)$(or $(LINKER),$(CC) $(CFLAGS)) $2 -o $@ $(filter %.o %.simo,$^) $(filter %.a,$^) \
+	$(LDFLAGS) $(if $(filter %.a %.simo,$^),$(LIBS)) $1 -pthread
+endef
+
+# Written anew only if it changes. $1: a command that prints it.
+define keep
+$(Q)mkdir -p $(@D)
+$(Q)$1 >$@.new
+$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+endef
+
+# $(call program,NAME,SOURCES AND ARCHIVES,LIBRARIES,FLAGS,VARIANTS): VARIANT/NAME, in build alone
+# where no variants are given.
+define program_in
+$1/$2: $(foreach f,$3,$(if $(filter %.a,$f),$1/$f,$(or $(PROGRAM_OBJECTS_$1),$1)/$(basename $f).o))
+	$$(call link,$4,$$(FLAGS_$1) $5)
+endef
+program = $(foreach v,$(or $5,build),$(eval $(call program_in,$v,$1,$2,$3,$4)))
+
+# $(call archive,NAME,SOURCES,VARIANTS)
+define archive_in
+$1/$2: $(3:%.c=$1/%.o)
+	$$(call say,AR,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$(filter %.o,$$^)
+endef
+archive = $(foreach v,$3,$(eval $(call archive_in,$v,$1,$2)))
+
+# $(call shared,PATH,OBJECTS,MAP,FLAGS,LIBRARIES): PATH.so, its links and soname.
+define shared_of
+$1.so.$(VERSION): $2 $3
+	$$(call link,$5,-shared $4 $$(shared_flags))
+$1.so.$(SOVERSION) $1.so: $1.so.$(VERSION)
+	$$(Q)ln -sf $$(<F) $$@
+endef
+shared_flags = -Wl,-soname,$(@F:%.$(VERSION)=%.$(SOVERSION)) \
+	-Wl,--version-script=$(filter %.map,$^)
+shared = $(eval $(call shared_of,$1,$2,$3,$4,$5))
+shared_files = $1.so.$(VERSION) $1.so.$(SOVERSION) $1.so
+# Its threads, and what is called at a thread's end and in a fork, cannot be taken back.
+NODELETE := -Wl,-z,nodelete
+
+# $(call needs,GROUP,SOURCES,VARIANTS): they are compiled once .ci/deps.sh has looked for GROUP.
+needs = $(if $2,$(eval $(foreach v,$(or $3,build),$(2:%.c=$v/%.o)): | build/deps/$1))
+
+# What does not run everywhere. $1: a command that fails where it is not; $2: what is not there
+# then; $3: the check.
+define where
+$(Q)if $1 >/dev/null; then $3; else echo '$@: skipped: no $2'; \
+	mkdir -p build/results; echo 0 0 >build/results/$@; fi
+endef
 
 # ---- Files ----
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
@@ -99,71 +199,49 @@ TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
 	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
-STRESS_SOURCES := $(wildcard test/stress/*.c)
-BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
-SHARED := build/libbaton.so.$(VERSION)
-SHARED_LINKS := build/libbaton.so.$(SOVERSION) build/libbaton.so
+SHARED := $(call shared_files,build/libbaton)
 
 # What is installed, and where to: install and uninstall both go by this list.
+PC_FILES := build/pkgconfig/baton.pc
 CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
 MAN_PAGES = $(addprefix man,$(shell awk -v list=1 -f src/man/pages.awk -f src/man/text.awk \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
-INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
-	$(foreach f,build/libbaton.a $(SHARED) $(SHARED_LINKS),$f:$(f:build/%=$(LIBDIR)/%)) \
-	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc $(TOP:build/%=build/%:$(BINDIR)/baton-top) \
-	$(foreach f,$(CMAKE_FILES),$f:$(f:build/cmake/%=$(LIBDIR)/cmake/baton/%)) \
-	src/gdb/baton-gdb.py:$(DATADIR)/baton-gdb.py \
-	$(foreach f,$(wildcard src/bpftrace/*.bt),$f:$(DATADIR)/$(notdir $f)) \
-	$(foreach f,$(MAN_PAGES),build/man/$f:$(MANDIR)/$f)
-
-# ---- The products that are more than a folder of the library ----
-include test/admission/admission.mk src/top/top.mk examples/broker/broker.mk \
-	examples/examples.mk src/redis/redis.mk src/checked/checked.mk test/bench/bench.mk
+# $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
+into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
+INSTALLED = $(call into,$(HEADERS),include,$(INCLUDEDIR)) $(call into,$(TOP),build,$(BINDIR)) \
+	$(call into,build/libbaton.a $(SHARED),build,$(LIBDIR)) \
+	$(call into,$(PC_FILES),build,$(LIBDIR)) \
+	$(call into,$(CMAKE_FILES),build/cmake,$(LIBDIR)/cmake/baton) \
+	$(call into,src/gdb/baton-gdb.py,src/gdb,$(DATADIR)) \
+	$(call into,$(wildcard src/bpftrace/*.bt),src/bpftrace,$(DATADIR)) \
+	$(call into,$(MAN_PAGES:%=build/man/%),build/man,$(MANDIR))
 
 # ---- Library ----
 .PHONY: all
-all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc $(CMAKE_FILES) \
-	build/man/made $(TOP) ## the libraries, baton.pc, the CMake files, the manual, baton-top
+all: build/libbaton.a $(SHARED) $(CMAKE_FILES) \
+	build/man/made ## the libraries, baton.pc, the CMake files, the manual, baton-top
 
-# Its threads, and what is called at a thread's end and in a fork, cannot be taken back: nodelete.
-$(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libbaton.so.$(SOVERSION) \
-		-Wl,--version-script=src/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) $(LIBS) \
-		-pthread
+$(call archive,libbaton.a,$(SOURCES),$(filter-out build/checked,$(VARIANTS)))
+$(call shared,build/libbaton,$(SOURCES:%.c=build/%.o),src/baton.map,$$(NODELETE),$(LIBS))
 
-$(SHARED_LINKS): $(SHARED)
-	$(Q)ln -sf $(<F) $@
-
-build/baton.pc: FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(LIBDIR)' '' \
-		'Name: baton' 'Description: Work on resources, serialised without blocking' \
-		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-		'Libs: -L$${libdir} -lbaton -pthread' 'Libs.private: $(LIBS)' >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-
-# They lie in LIBDIR/cmake/baton.
-build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SHARED@|$(notdir $(SHARED))|g' \
-		-e 's|@SONAME@|libbaton.so.$(SOVERSION)|g' \
-		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' $< >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+# @NAME@ in FILE.in is the variable's value.
+SUBSTITUTED := VERSION SOVERSION PREFIX INCLUDEDIR LIBDIR CHECKEDDIR TSANDIR LIBS REDIS_LIBS
+substitute = sed $(foreach v,$(SUBSTITUTED),-e 's|@$v@|$($v)|g') $(@:build/%=src/%.in)
+build/pkgconfig/%: FORCE
+	$(call keep,$(substitute))
+build/cmake/%: FORCE
+	$(call keep,$(substitute))
 
 .PHONY: man html check-man
 man: build/man/made ## the manual: man -M build/man baton
 # Pages name the folders that are installed to.
-MAN_FOLDERS := '$(DATADIR)' '$(CHECKEDDIR)'
-build/man-folders: FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)echo $(MAN_FOLDERS) >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+MAN_WORDS = '$(VERSION)' '$(DATE)' '$(DATADIR)' '$(CHECKEDDIR)'
+build/man-words: FORCE
+	$(call keep,echo $(MAN_WORDS))
 
-build/man/made: $(wildcard src/man/*) $(HEADERS) $(BESIDE_HEADERS:%=include/baton/%.h) Makefile \
-		build/man-folders
+build/man/made: $(wildcard src/man/* include/baton/*.h) build/man-words
 	$(call say,MAN,$(@D))
-	$(Q)src/man/make.sh $(@D) '$(VERSION)' '$(DATE)' $(MAN_FOLDERS)
+	$(Q)src/man/make.sh $(@D) $(MAN_WORDS)
 	$(Q)touch $@
 
 html: build/man/made | build/deps/test ## the manual as HTML: build/html/baton.7.html
@@ -172,78 +250,42 @@ html: build/man/made | build/deps/test ## the manual as HTML: build/html/baton.7
 check-man: build/man/made html ## each function has a page; pages are well formed; no dead links
 	$(Q)test/man.sh build/man build/html
 
-# ---- What is the same in the plain build and in the instrumented ones ----
-# $1: where its files go; $2: what it adds to compiling and linking; $3: what it adds to compiling
-# tests; $4: what it adds to linking them; $5: further objects of each test.
-# $6: objects of libbaton.a instead of the sources'.
+# ---- The products that are more than a folder of the library; what goes beyond unit tests ----
+include test/admission/admission.mk src/top/top.mk examples/broker/broker.mk \
+	examples/examples.mk src/redis/redis.mk src/checked/checked.mk test/bench/bench.mk \
+	test/checks.mk test/fuzz/fuzz.mk
+all: $(TOP) $(PC_FILES)
+
+# ---- What all variants have ----
 define variant
 # Changes when the compiler or its flags do, and then everything is built again; but not for
 # `make install`, which takes what was built.
 $1/flags: $(if $(filter install,$(MAKECMDGOALS)),,FORCE)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)echo '$$(CC) $$(CFLAGS) $$(LDFLAGS) $2 $$(LIB_FLAGS) $3' >$$@.new
-	$$(Q)if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+	$$(call keep,echo '$$(CC) $$(CFLAGS) $$(LDFLAGS) $$(FLAGS_$1) $$(LIB_FLAGS) \
+		$$(TEST_FLAGS_$1)')
 
 $1/src/%.o: src/%.c $1/flags | build/deps/build
-	$$(call say,CC,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $$(LIB_FLAGS) $2 -c -o $$@ $$<
+	$$(call compile,$$(LIB_FLAGS) $$(FLAGS_$1))
 
-$1/libbaton.a: $(or $6,$(SOURCES:%.c=$1/%.o))
-	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@
-	$$(Q)$$(AR) rcs $$@ $$^
+# What is generated.
+$1/redis/%.o: build/redis/%.c $1/flags
+	$$(call compile,$$(LIB_FLAGS) $$(FLAGS_$1))
 
-$1/redis/functions.o: build/redis/functions.c $1/flags
-	$$(call say,CC,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $$(LIB_FLAGS) $2 -c -o $$@ $$<
-
-$(REDIS_SOURCES:%.c=$1/%.o): | build/deps/redis
-
-$1/libbaton-redis.a: $(REDIS_SOURCES:%.c=$1/%.o) $1/redis/functions.o
-	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@
-	$$(Q)$$(AR) rcs $$@ $$^
-
-$1/test/%.o: test/%.c $1/flags | $(if $5,build/deps/build,build/deps/test)
-	$$(call say,CC,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $$(TEST_FLAGS) $2 $$(call quick,$$<) $3 -c -o $$@ $$<
+$1/test/%.o: test/%.c $1/flags | build/deps/$(if $(TEST_OBJECTS_$1),build,test)
+	$$(call compile,$$(TEST_FLAGS) $$(FLAGS_$1) $$(call quick,$$<) $$(TEST_FLAGS_$1))
 
 # The examples see the public headers alone; the broker's own are found as "folder/name.h".
 $1/examples/%.o: examples/%.c $1/flags | build/deps/build
-	$$(call say,CC,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $(BROKER_INCLUDE) $2 -c -o $$@ $$<
+	$$(call compile,$$(BASE_FLAGS) $$(BROKER_INCLUDE) $$(FLAGS_$1))
 
-# The Makefile: which ones.
-$1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o) Makefile
-	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@
-	$$(Q)$$(AR) rcs $$@ $$(filter %.o,$$^)
-
-$(BROKER_TESTS:%=$1/%): $1/examples/broker/pure.a
-
-$(RULES_TESTS:%=$1/%): $(RULES_MODEL:%.c=$1/%.o)
-
-$(TESTS:%=$1/%): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
-	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $2 $$(GOLD) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) \
-		$$(LDFLAGS) $$(LIBS) $4 -pthread
-
--include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(REDIS_SOURCES:%.c=%) $(TESTS) \
-	$(TEST_SUPPORT:%.c=%) \
-	$(RULES_MODEL:%.c=%) test/shim/main) \
-	$(BROKER_PURE:%=$1/examples/broker/%.d)
+$(or $(TESTS:%=$1/%),$1/none): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $(TEST_OBJECTS_$1) \
+		$1/libbaton.a
+	$$(call link,$$(TEST_LIBS_$1),$$(FLAGS_$1) $$(GOLD))
 endef
+$(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 
-$(eval $(call variant,build,,,-lcriterion,))
-$(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
-$(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
-	build/tsan/test/shim/main.o))
-$(eval $(call variant,build/checked,-DBATON_CHECKED,-DBATON_TEST_SCALE=4,-lcriterion,,\
-	$(SOURCES:%.c=build/checked/%.o) $(CHECKED_SOURCES:%.c=build/checked/%.o)))
+-include $(shell find build -name mqttjs -prune -o -name semantic -prune -o \
+	-name '*.d' -print 2>/dev/null)
 
 # ---- Tests ----
 .PHONY: test check check-asan check-tsan
@@ -273,28 +315,21 @@ build/test/unit/cxx_%: test/unit/cxx_%.cc build/libbaton.a | build/deps/test
 	$(Q)$(CXX) $(CXXFLAGS) -std=c++17 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
 		-Iinclude -MMD -MP \
 		-o $@ $< build/libbaton.a $(LDFLAGS) $(LIBS) -pthread
--include build/test/unit/cxx_smoke.d build/test/unit/cxx_unwinding.d
 
 check-headers: | build/deps/test ## each header compiles alone, as C11 and as C++17
 	$(Q)CC='$(CC)' CXX='$(CXX)' test/headers.sh
 
-check-symbols: $(SHARED) $(SHARED_LINKS) build/libbaton.a ## exported: what maps and headers say
-	$(Q)CC='$(CC)' test/symbols.sh $(SHARED) build/libbaton.a
-ifdef HAVE_REDIS
-	$(Q)CC='$(CC)' test/symbols.sh $(REDIS_SHARED) build/libbaton-redis.a
-
-check-symbols: $(REDIS_MADE)
-endif
+check-symbols: $(SHARED) build/libbaton.a $(REDIS_MADE) ## exported: what maps and headers say
+	$(Q)CC='$(CC)' test/symbols.sh $(firstword $(SHARED)) build/libbaton.a
+	$(Q)$(if $(REDIS_MADE),CC='$(CC)' test/symbols.sh $(firstword $(REDIS_SHARED)) \
+		build/libbaton-redis.a)
 
 check-shared: $(SHARED) build/test/shared/dlclose build/test/shared/copies ## dlclose; two copies
-	$(Q)timeout 60 build/test/shared/dlclose $(SHARED)
-	$(Q)cp $(SHARED) build/test/shared/copy.so
-	$(Q)timeout 60 build/test/shared/copies $(SHARED) build/test/shared/copy.so
+	$(Q)timeout 60 build/test/shared/dlclose $<
+	$(Q)cp $< build/test/shared/copy.so
+	$(Q)timeout 60 build/test/shared/copies $< build/test/shared/copy.so
 
-build/test/shared/%: build/test/shared/%.o
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -ldl -pthread
--include build/test/shared/dlclose.d build/test/shared/copies.d
+$(foreach p,dlclose copies,$(call program,test/shared/$p,test/shared/$p.c,-ldl))
 
 check-deps: ## what is said where something is missing
 	$(Q)test/deps.sh
@@ -316,9 +351,6 @@ tidy-format: ## is everything formatted as clang-format would?
 
 format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
-
-# ---- Beyond unit tests: explorer, models, mutants, faults, stress, fuzzing, coverage ----
-include test/checks.mk test/fuzz/fuzz.mk
 
 # ---- Installing ----
 .PHONY: install uninstall
@@ -361,5 +393,8 @@ clean: ## removes build/
 	$(Q)rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk '{line = line $$0} sub(/\\$$/, "", line) {next} \
+		line ~ /^[a-z-]+:.*## / {split(line, part, /:.*## /); \
+		printf "  %-18s %s\n", part[1], part[2]} {line = ""}' \
+		$(filter %Makefile %.mk,$(MAKEFILE_LIST))
 	@awk '/^# Yours/ {on = 1; print ""} !NF {on = 0} on {sub(/^#/, " "); print}' Makefile

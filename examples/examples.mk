@@ -1,67 +1,33 @@
 # SPDX-License-Identifier: MIT
-# Part of the Makefile. The examples, and what runs them.
-
-# group_commit needs SQLite, and has a rule of its own.
-FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
-# mainloop needs libuv, and has a rule of its own.
-EXAMPLES := $(patsubst %.c,build/%,$(filter-out %/mainloop.c,$(wildcard examples/*.c))) $(FEATURES)
+# The examples but the broker and those over Redis, each also with libbaton-checked.
+FEATURES := $(filter-out %/group_commit,$(patsubst %.c,build/%,$(wildcard examples/features/*.c)))
 MAINLOOP := build/examples/mainloop
 CHAT := build/examples/chat/epoll build/examples/chat/uv
+EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,$(wildcard examples/*.c))) $(FEATURES)
 
-.PHONY: examples demo demo-queue demo-sessions bench bench-quick bench-short bench-age \
-	bench-plots
+$(foreach e,$(EXAMPLES:build/%=%),$(call program,$e,$e.c libbaton.a,,,build build/checked))
+# Some need a library that the others do not need. One chat server, two event loops.
+$(call program,examples/features/group_commit,examples/features/group_commit.c libbaton.a,\
+	-lsqlite3,,build build/checked)
+$(call needs,demo,examples/mainloop.c examples/chat/uv.c)
+$(call program,examples/mainloop,examples/mainloop.c libbaton.a,-luv,,build build/checked)
+$(foreach l,epoll uv,$(call program,examples/chat/$l,examples/chat/$l.c examples/chat/chat.c \
+	libbaton.a,$(if $(filter uv,$l),-luv),,build build/checked))
+
+.PHONY: examples demo check-examples check-chat check-commit
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
-
-$(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
-
-# One server, two event loops.
-$(CHAT): build/examples/chat/%: build/examples/chat/%.o build/examples/chat/chat.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(if $(filter uv,$*),-luv) -pthread
-
-build/examples/chat/uv.o: | build/deps/demo
-
-build/examples/mainloop: build/examples/mainloop.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -luv -pthread
-
-build/examples/mainloop.o: | build/deps/demo
-
-# Of the examples this one alone needs SQLite.
-build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -lsqlite3 -pthread
-
-.PHONY: check-examples check-chat
-check-chat: build/test/chat/talk $(CHAT) ## real clients of the chat servers, over loopback
-	$(Q)TEST_ARGS='$(CHAT)' test/run.sh $@ $<
-
-build/test/chat/talk: build/test/chat/talk.o
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
--include build/test/chat/talk.d
-
-check-examples: $(FEATURES) $(MAINLOOP) ## the examples of single features, which check themselves
-	$(Q)test/examples.sh $@ $(sort $^)
 
 demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
 	$(Q)examples/demo.sh
 
--include $(patsubst %.c,build/%.d,$(wildcard $(foreach d,. features chat queue,examples/$d/*.c))) \
-	$(patsubst %.c,build/%.d,$(BROKER_SOURCES)) \
-	$(addprefix build/,$(addsuffix .d,$(basename $(BENCH_SOURCES))))
+check-examples: $(FEATURES) $(MAINLOOP) ## the examples of single features, which check themselves
+	$(Q)test/examples.sh $@ $(sort $^)
 
-# ---- Examples, demo, benchmark ----
+$(call program,test/chat/talk,test/chat/talk.c)
+check-chat: build/test/chat/talk $(CHAT) ## real clients of the chat servers, over loopback
+	$(Q)TEST_ARGS='$(CHAT)' test/run.sh $@ $<
 
-# ---- Group commit: the example is killed in the middle of its work ----
-.PHONY: check-commit
 check-commit: | build/deps/commit ## kill -9 loses no row that was acknowledged; needs SQLite
-	$(Q)if echo '#include <sqlite3.h>' | $(CC) -E -x c - >/dev/null 2>&1; then \
+	$(call where,test -n '$(call has,sqlite3.h)',sqlite3.h (Debian: libsqlite3-dev),\
 		$(MAKE) --no-print-directory build/examples/features/group_commit && \
-		test/commit/kill.sh $@ build/examples/features/group_commit; \
-	else \
-		echo '$@: skipped: no sqlite3.h (Debian: libsqlite3-dev)'; \
-		mkdir -p build/results; echo 0 0 >build/results/$@; \
-	fi
+		test/commit/kill.sh $@ build/examples/features/group_commit)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Part of the Makefile: what goes beyond the unit tests. SECONDS=n is for how long a search that has
-# no end goes on.
+# What goes beyond the unit tests. SECONDS=n is for how long a search that has no end goes on.
 
 # ---- Explorer: the library on coroutines, every interleaving decided; see test/sim/sim.h ----
 SIM_ENGINE := $(wildcard test/sim/*.c)
@@ -18,22 +17,15 @@ SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/red
 	-DBATON_LOAN_SKIP_MIN=1U -DBATON_LOAN_SKIP_MAX=2U -DBATON_LOAN_EAGER=1U
 
 build/sim/%.o: %.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SIM_FLAGS) -c -o $@ $<
+	$(call compile,$(SIM_FLAGS))
 
 build/sim/%.simo: %.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SIM_SUBJECT_FLAGS) -c -o $@ $<
+	$(call compile,$(SIM_SUBJECT_FLAGS))
 
-build/sim/sim: $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo) \
-		test/sim/globals.ld
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) $(LIBS) \
-		-Wl,-T,test/sim/globals.ld -pthread
-
--include $(patsubst %.c,build/sim/%.d,$(SIM_ENGINE) $(SIM_SUBJECTS))
+SIM_LINKED := $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo)
+SIM_LAYOUT := -Wl,-T,test/sim/globals.ld
+build/sim/sim: $(SIM_LINKED) test/sim/globals.ld
+	$(call link,$(SIM_LAYOUT),-no-pie)
 
 .PHONY: check-sim explore
 check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
@@ -43,8 +35,7 @@ explore: build/sim/sim ## a long one: SECONDS=n (3) each way per scenario, SIM_A
 	$(Q)test/sim/run.sh $@ $< --seconds $(or $(SECONDS),3) $(SIM_ARGS)
 
 # ---- Mutants: each order weakened, each step broken; what does the explorer say? ----
-SIM_LINKED := $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo)
-SIM_LINK_FLAGS := $(LDFLAGS) $(LIBS) -Wl,-T,test/sim/globals.ld -pthread
+SIM_LINK_FLAGS := $(LDFLAGS) $(LIBS) $(SIM_LAYOUT) -pthread
 MUTANTS := COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 	LINK='$(CC) $(CFLAGS) -no-pie' \
 	LINK_OBJECTS='$(SIM_LINKED)' LINK_FLAGS='$(SIM_LINK_FLAGS)'
@@ -72,17 +63,7 @@ FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strnd
 	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd \
 	epoll_create1 epoll_ctl read write clock_gettime,-Wl,--wrap=$f)
 
-build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
-
-build/asan/faults/faults: $(FAULTS_SOURCES:%.c=build/asan/%.o) build/asan/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(ASAN) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
-
--include $(FAULTS_SOURCES:%.c=build/%.d) $(FAULTS_SOURCES:%.c=build/asan/%.d)
+$(call program,faults/faults,$(FAULTS_SOURCES) libbaton.a,,$$(FAULTS_WRAP),build build/asan)
 
 .PHONY: check-faults check-faults-asan
 check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ... fails, for every n
@@ -232,19 +213,8 @@ $(RULES_TESTS:test/%=build/semantic/%): $(RULES_MODEL:%.c=build/%.o)
 # ---- Stress: everything at random, the history checked; see test/stress/main.c ----
 SETARCH := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-# $1: where its files go; $2: what it adds to linking.
-define stress
-$1/stress/stress: $(STRESS_SOURCES:%.c=$1/%.o) $1/libbaton.a
-	$$(call say,LD,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(LIBS) -pthread
-
--include $(STRESS_SOURCES:%.c=$1/%.d)
-endef
-
-$(eval $(call stress,build,))
-$(eval $(call stress,build/asan,$(ASAN)))
-$(eval $(call stress,build/tsan,-fsanitize=thread))
+$(call program,stress/stress,$(wildcard test/stress/*.c) libbaton.a,,,\
+	build build/asan build/tsan build/checked)
 
 .PHONY: stress stress-asan stress-tsan check-stress
 stress: build/stress/stress ## SECONDS of stress (10); STRESS_ARGS='--seed 7', see --help
@@ -271,13 +241,10 @@ check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/str
 check-sanitizer: $(TSAN_MADE) build/libbaton.a ## a user's program under ThreadSanitizer, valgrind
 	$(Q)CC='$(CC)' test/sanitizer/check.sh $@ build/tsan/lib build
 
-check-probes: $(SHARED) build/test/probes/subject ## the probes' notes and arguments; the bpftrace scripts
-	$(Q)CC='$(CC)' test/probes/check.sh $@ $^
+check-probes: build/test/probes/subject $(SHARED) ## the probes' notes and arguments; the bpftrace scripts
+	$(Q)CC='$(CC)' test/probes/check.sh $@ $(firstword $(SHARED)) $<
 
-build/test/probes/subject: build/test/probes/subject.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
--include build/test/probes/subject.d
+$(call program,test/probes/subject,test/probes/subject.c libbaton.a)
 
 # ---- aarch64: everything built by a cross compiler, the unit tests run by qemu ----
 # All but those that need a stack of 64 KiB (the least that aarch64 has is 128), and one that
@@ -287,9 +254,6 @@ QEMU_TESTS := $(filter-out $(addprefix %/test_,chain chain_end fan_out_many nest
 QEMU_CC := aarch64-linux-gnu-gcc
 QEMU_AR := aarch64-linux-gnu-ar
 QEMU_ROOT := /usr/aarch64-linux-gnu
-
-$(eval $(call variant,build/qemu,-isystem build/arm64/include,$(SHIM) -DSHIM_TIMEOUT_SCALE=6 \
-	-DBATON_TEST_SCALE=20,-Lbuild/arm64/lib -lm,build/qemu/test/shim/main.o))
 
 build/arm64/lib/libck.a: .ci/arm64.sh | build/deps/qemu
 	$(call say,GET,$@)
@@ -302,14 +266,9 @@ check-qemu: build/arm64/lib/libck.a | build/deps/build ## the unit tests' quick 
 		test/run.sh $@ $(sort $(QEMU_TESTS))
 
 # ---- musl: everything built against another libc, the unit tests run with it ----
-# All but those that ask glibc's malloc what is in use. The compiler's unwinder, which is glibc's,
-# asks that libc for a function that musl lacks; nothing unwinds here.
+# All but those that ask glibc's malloc what is in use.
 MUSL_CC := musl-gcc
 MUSL_TESTS := $(filter-out %/test_memory %/test_given_back,$(TESTS:%=build/musl/%))
-
-$(eval $(call variant,build/musl,-isystem build/musl/root/include,$(SHIM),\
-	-Lbuild/musl/root/lib -lm -Wl$(comma)--defsym=_dl_find_object=0,\
-	build/musl/test/shim/main.o))
 
 build/musl/root/lib/libck.a: .ci/musl.sh | build/deps/build
 	$(call say,GET,$@)
@@ -317,31 +276,18 @@ build/musl/root/lib/libck.a: .ci/musl.sh | build/deps/build
 
 .PHONY: check-musl
 check-musl: | build/deps/build ## the unit tests with musl; needs musl-gcc
-	$(Q)if command -v $(MUSL_CC) >/dev/null; then \
+	$(call where,command -v $(MUSL_CC),$(MUSL_CC) (Debian: musl-tools),\
 		$(MAKE) --no-print-directory build/musl/root/lib/libck.a && \
 		$(MAKE) --no-print-directory CC=$(MUSL_CC) $(MUSL_TESTS) && \
-		TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $(sort $(MUSL_TESTS)); \
-	else \
-		echo '$@: skipped: no $(MUSL_CC) (Debian: musl-tools)'; \
-		mkdir -p build/results; echo 0 0 >build/results/$@; \
-	fi
+		TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $(sort $(MUSL_TESTS)))
 
 # ---- Coverage ----
 # What runs to see what of src/ it runs: programs that test/run.sh understands.
 COVERAGE_PROGRAMS := $(TESTS:%=build/coverage/%) build/coverage/faults/faults
 
-$(eval $(call variant,build/coverage,-O0 -g --coverage -fprofile-update=atomic,-O0,-lcriterion \
-	-Wl$(comma)--wrap=abort -Wl$(comma)--wrap=_exit,build/coverage/test/shim/coverage.o))
--include build/coverage/test/shim/coverage.d
-
-build/coverage/faults/faults: $(FAULTS_SOURCES:%.c=build/coverage/%.o) \
-		build/coverage/test/shim/coverage.o build/coverage/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) --coverage $(FAULTS_WRAP) -Wl,--wrap=abort -Wl,--wrap=_exit \
-		-o $@ $^ $(LDFLAGS) $(LIBS) -pthread
-
--include $(FAULTS_SOURCES:%.c=build/coverage/%.d)
+COVERAGE_WRAP = $(FAULTS_WRAP) -Wl,--wrap=abort -Wl,--wrap=_exit
+$(call program,faults/faults,$(FAULTS_SOURCES) test/shim/coverage.c libbaton.a,,\
+	$$(COVERAGE_WRAP),build/coverage)
 
 .PHONY: coverage
 coverage: $(COVERAGE_PROGRAMS) | build/deps/test build/deps/coverage ## what of src/ the tests run

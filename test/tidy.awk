@@ -99,7 +99,7 @@ function columns(line,    width, tab)
 
 function finish_file()
 {
-	if (file == "" || file == "Makefile")
+	if (file == "" || file ~ /(Makefile|\.mk)$/)
 		return
 	if (file_lines > 500)
 		complain(file, file_lines " lines (500 at most): split off what has its own name")

@@ -17,7 +17,7 @@ trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 
 # shellcheck disable=SC2046 # one file per word; none has a space
 LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f test/tidy.awk \
-	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
+	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile examples/*.mk */*/*.mk
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
 LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c src/*/*.[ch]

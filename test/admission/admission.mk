@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Part of the Makefile. The rules of admission beside their model; see test/admission/main.c.
-
-# The model of the rules of admission, beside which their tests run them.
+# The rules of admission, beside their model; see test/admission/main.c.
 RULES_MODEL := $(addprefix test/admission/,model.c world.c random.c sequences.c)
+# The rules' tests run the model, too.
 RULES_TESTS := $(filter test/unit/admission/test_rules%,$(TESTS))
+$(if $(RULES_TESTS),$(foreach v,$(VARIANTS),$(eval \
+	$(RULES_TESTS:%=$v/%): $(RULES_MODEL:%.c=$v/%.o))))
 
-# ---- The rules of admission, beside their model; see test/admission/main.c ----
-build/admission/admission: build/test/admission/main.o $(RULES_MODEL:%.c=build/%.o) build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
--include build/test/admission/main.d
+$(call program,admission/admission,test/admission/main.c $(RULES_MODEL) libbaton.a)
 
 .PHONY: check-admission deep-admission
 check-admission: build/admission/admission ## short sequences of events, and random ones

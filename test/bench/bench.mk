@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Part of the Makefile. The benchmark, and the counts of hot paths.
+# The benchmark beside its peers, and the counts of hot paths.
+BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
 
 # The peers are looked for when the benchmark is built, once; a missing one becomes a stub. Their
 # headers are system headers: their warnings are not ours. PKG_CONFIG=false: without those it finds.
@@ -14,29 +15,24 @@ BENCH_CXXFLAGS := -std=c++17 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes -Wmi
 	-Wvla,$(WARNINGS)) -Iinclude -MMD -MP -pthread
 
 # Changes when a peer comes or goes, or the C++ compiler changes.
+BENCH_ASKS := '\#if __has_include(<boost/asio.hpp>)\nasio\n\#endif\n'
+BENCH_FLAGS = echo '$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) $(PEER_LIBS)' \
+	"$$(printf $(BENCH_ASKS) | $(CXX) $(CXXFLAGS) -E -P -x c++ - 2>/dev/null)"
 build/bench/flags: FORCE | build/deps/bench
-	$(Q)mkdir -p $(@D)
-	$(Q)echo '$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) $(PEER_LIBS)' \
-		"$$(printf '#if __has_include(<boost/asio.hpp>)\nasio\n#endif\n' | \
-		$(CXX) $(CXXFLAGS) -E -P -x c++ - 2>/dev/null)" >$@.new
-	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	$(call keep,$(BENCH_FLAGS))
 
 build/test/bench/%.o: test/bench/%.c build/flags build/bench/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(PEER_FLAGS) -c -o $@ $<
+	$(call compile,$(TEST_FLAGS) $(PEER_FLAGS))
 
 build/test/bench/%.o: test/bench/%.cc build/flags build/bench/flags | build/deps/build
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) -c -o $@ $<
 
-build/bench/bench: $(addprefix build/,$(addsuffix .o,$(basename $(BENCH_SOURCES)))) \
-		build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(PEER_LIBS) -lm -pthread
+build/bench/bench: LINKER = $(CXX) $(CXXFLAGS)
+$(call program,bench/bench,$(BENCH_SOURCES) libbaton.a,$$(PEER_LIBS) -lm)
 
+.PHONY: bench bench-quick bench-short bench-age bench-plots
 BENCH = BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" \
 	build/bench/bench --json build/bench/figures.json --data build/bench/data $(BENCH_ARGS)
 bench: build/bench/bench build/bench/counts ## the benchmark, against its peers in the same run
@@ -64,23 +60,12 @@ COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc mmap syscall sche
 	read write,-Wl,--wrap=$f)
 
 build/counts/%.o: %.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(if $(filter src/%,$<),$(LIB_FLAGS),$(TEST_FLAGS)) $(COUNTING) \
-		-c -o $@ $<
+	$(call compile,$(if $(filter src/%,$<),$(LIB_FLAGS),$(TEST_FLAGS)) $(COUNTING))
 
-build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/counts/%.o)
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(COUNTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -lm -pthread
+build/bench/counts: $(patsubst %.c,build/counts/%.o,$(SOURCES) $(COUNTS_SOURCES))
+	$(call link,$(LIBS) -lm,$(COUNTS_WRAP))
 
--include $(patsubst %.c,build/counts/%.d,$(SOURCES) $(COUNTS_SOURCES))
-
-build/bench/steps: build/test/bench/steps/main.o build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
--include build/test/bench/steps/main.d
+$(call program,bench/steps,test/bench/steps/main.c libbaton.a)
 
 .PHONY: check-budget
 check-budget: build/bench/counts build/bench/steps ## atomics, instructions, system calls per task
