@@ -19,13 +19,6 @@ BESIDE_HEADERS := redis remote
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
-# Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS := check-shared check-deps \
-	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
-	check-faults check-stress check-fuzz-corpus check-load check-commit check-admission \
-	check-broker check-top check-redis check-sessions check-checked check-checked-examples \
-	check-sanitizer check-probes
-
 CC ?= cc
 CXX ?= g++
 CFLAGS ?= -O2 -g
@@ -142,11 +135,10 @@ $(Q)$(or $(LINKER),$(CC) $(CFLAGS)) $2 -o $@ $(filter %.o %.simo,$^) $(filter %.
 	$(LDFLAGS) $(if $(filter %.a %.simo,$^),$(LIBS)) $1 -pthread
 endef
 
-# Written anew only if it changes. $1: a command that prints it.
+# Written anew only if it changes; by several makes at once, too. $1: a command that prints it.
 define keep
 $(Q)mkdir -p $(@D)
-$(Q)$1 >$@.new
-$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(Q)new=$@.$$$$; $1 >$$new; if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 endef
 
 # $(call program,NAME,SOURCES AND ARCHIVES,LIBRARIES,FLAGS,VARIANTS): VARIANT/NAME, in build alone
@@ -155,7 +147,8 @@ define program_in
 $1/$2: $(foreach f,$3,$(if $(filter %.a,$f),$1/$f,$(or $(PROGRAM_OBJECTS_$1),$1)/$(basename $f).o))
 	$$(call link,$4,$$(FLAGS_$1) $5)
 endef
-program = $(foreach v,$(or $5,build),$(eval $(call program_in,$v,$1,$2,$3,$4)))
+program = $(foreach v,$(or $5,build),$(eval PROGRAMS += $v/$1) \
+	$(eval $(call program_in,$v,$1,$2,$3,$4)))
 
 # $(call archive,NAME,SOURCES,VARIANTS)
 define archive_in
@@ -289,11 +282,30 @@ $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 
 # ---- Tests ----
 .PHONY: test check check-asan check-tsan
-STEPS := tidy check-headers check-readme check check-cxx check-symbols check-install check-man \
-	check-asan check-tsan $(EXTRA_CHECKS)
+# Side by side, the long ones first. check-install makes the manual for other folders.
+STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broker check-models \
+	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
+	check-fuzz-corpus check-checked-examples check-examples check-chat check-symbols \
+	check-budget check-commit check-sanitizer check-probes tidy check-readme check-shared \
+	check-cxx check-deps check-load
+# Alone: they search for so many seconds.
+STEPS_ALONE := check-stress check-checked check-admission
 
-test: | build/deps/build build/deps/test ## every check below; sets up what it needs
-	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(STEPS)
+test: | $(addprefix build/deps/,build test demo corpus models commit redis) \
+		## every check; sets up what it needs
+	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
+		--first built $(STEPS) --together $(STEPS_ALONE)
+
+# What `make test` runs. In the sanitizers' builds that is not each program.
+UNTESTED := build/asan/% build/tsan/% build/coverage/% build/bench/bench build/redis/bench \
+	build/redis_bench/% $(foreach d,broker queue sessions,build/checked/examples/$d/%) \
+	$(if $(HAVE_REDIS),,build/redis/% build/examples/queue/% build/examples/sessions/%) \
+	$(if $(call has,sqlite3.h),,%/group_commit build/redis/tests)
+.PHONY: built
+built: all $(foreach v,build build/asan build/tsan,$(TESTS:%=$v/%) $v/stress/stress) \
+	$(filter-out $(UNTESTED),$(PROGRAMS)) $(CHECKED_MADE) $(TSAN_MADE) build/bench/counts \
+	build/sim/sim $(FUZZERS:%=build/fuzz/corpus_%) build/test/unit/cxx_smoke \
+	build/test/unit/cxx_unwinding
 
 check: $(TESTS:%=build/%) ## the tests
 	$(Q)TEST_ARGS='-j1 $(TEST_ARGS)' test/run.sh check $(sort $^)

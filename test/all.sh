@@ -3,45 +3,80 @@
 # Makes one target after the other, all of them whatever becomes of the first, and ends with
 # "N passed, N failed" over all: a target that runs tests counts each of them, any other counts one.
 #
-#	MAKE=make all.sh [-jN] TARGET...
+#	MAKE=make all.sh [-jN] [--first TARGET] [TARGET... --together] TARGET...
+#
+# --first: makes TARGET, which builds what the others run. Targets before --together are then made
+# side by side, as many at once as there are CPUs; A+B is A, then B. What a target prints comes when
+# it has ended. Last, how long each took, the longest first.
 set -u
 
-jobs=
-case $1 in
--j*)
-	jobs=$1
-	shift
-	;;
-esac
+results=build/results
 
-export BATON_ALL_CHECKS=1
-rm -rf build/results
-mkdir -p build/results
-passed=0
-failed=0
-broken=
-for target; do
+one() # target
+{
 	begin=$(date +%s)
 	# shellcheck disable=SC2086 # words, on purpose
-	$MAKE --no-print-directory $jobs "$target"
+	$MAKE --no-print-directory $jobs "$1"
 	status=$?
 	good=0
 	lost=0
-	if [ -e "build/results/$target" ]; then
-		read -r good lost <"build/results/$target"
+	if [ -e "$results/$1" ]; then
+		read -r good lost <"$results/$1"
 	elif [ "$status" -eq 0 ]; then
 		good=1
 	fi
 	if [ "$status" -ne 0 ] && [ "$lost" -eq 0 ]; then
 		lost=1
 	fi
-	[ "$lost" -eq 0 ] || broken="$broken $target"
-	passed=$((passed + good))
-	failed=$((failed + lost))
-	printf '== %s: %u passed, %u failed (%u s)\n' "$target" "$good" "$lost" \
-		$(($(date +%s) - begin))
+	seconds=$(($(date +%s) - begin))
+	printf '== %s: %u passed, %u failed (%u s)\n' "$1" "$good" "$lost" "$seconds"
+	echo "$1 $good $lost $seconds" >>$results/sums
+}
+
+if [ "$1" = --lane ]; then
+	for target in $(echo "$2" | tr + ' '); do
+		one "$target" >"$results/$target.out" 2>&1
+		flock $results cat "$results/$target.out"
+	done
+	exit 0
+fi
+
+export BATON_ALL_CHECKS=1 jobs=
+rm -rf $results
+mkdir -p $results
+case $1 in
+-j*)
+	jobs=$1
+	shift
+	;;
+esac
+if [ "$1" = --first ]; then
+	begin=$(date +%s)
+	# What fails here fails again where it is used.
+	# shellcheck disable=SC2086 # words, on purpose
+	$MAKE --no-print-directory -k $jobs "$2"
+	echo "$2 0 0 $(($(date +%s) - begin))" >>$results/sums
+	shift 2
+fi
+case " $* " in
+*" --together "*)
+	for target; do
+		shift
+		[ "$target" != --together ] || break
+		echo "$target"
+	done | xargs -P "$(nproc)" -n 1 "$0" --lane
+	while [ "$1" != --together ]; do
+		shift
+	done
+	shift
+	;;
+esac
+for target; do
+	one "$target"
 done
 
-[ -z "$broken" ] || echo "Failed:$broken"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+echo 'Seconds:' "$(sort -k4,4nr $results/sums | awk '{printf "%s%s %s", sep, $1, $4; sep = ", "}')"
+awk '$3 {printf "%s %s", broken ? "" : "Failed:", $1; broken = 1}
+	END {if (broken) print ""}' $results/sums
+awk '{passed += $2; failed += $3}
+	END {printf "%u passed, %u failed\n", passed, failed; exit failed > 0}' $results/sums

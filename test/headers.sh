@@ -5,18 +5,22 @@
 set -u
 
 warnings="-Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only"
-bad=0
 
-try() # header compiler...
-{
-	header=$1
-	shift
+if [ "${1-}" = --try ]; then # header compiler...
+	header=$2
+	shift 2
 	# The include comes twice: a guard that guards nothing shows.
-	if ! printf '#include "%s"\n#include "%s"\nextern int end;\n' "$header" "$header" |
-		"$@" - -I.; then
+	printf '#include "%s"\n#include "%s"\nextern int end;\n' "$header" "$header" |
+		"$@" - -I. || {
 		echo "$header does not compile alone: $*"
-		bad=1
-	fi
+		exit 1
+	}
+	exit 0
+fi
+
+try() # header compiler...: a line for xargs
+{
+	echo "$@"
 }
 
 # shellcheck disable=SC2086 # words, on purpose
@@ -32,6 +36,7 @@ check_all() # C compiler, C++ compiler
 	done
 }
 
+{
 check_all "${CC:-cc}" "${CXX:-g++}"
 for pair in gcc:g++ clang:clang++; do
 	c=${pair%:*}
@@ -43,4 +48,4 @@ for pair in gcc:g++ clang:clang++; do
 	*) check_all "$c" "$cpp" ;;
 	esac
 done
-exit $bad
+} | xargs -P "$(nproc)" -L 1 "$0" --try
