@@ -281,7 +281,7 @@ $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 	-name '*.d' -print 2>/dev/null)
 
 # ---- Tests ----
-.PHONY: test check check-asan check-tsan
+.PHONY: test quick check check-asan check-tsan
 # Side by side, the long ones first. check-install makes the manual for other folders.
 STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broker check-models \
 	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
@@ -295,6 +295,10 @@ test: | $(addprefix build/deps/,build test demo corpus models commit redis) \
 		## every check; sets up what it needs
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
 		--first built $(STEPS) --together $(STEPS_ALONE)
+
+quick: | build/deps/build build/deps/test ## tidy, headers, unit tests, scenarios beside the change
+	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
+		check check-changed tidy+check-headers --together
 
 # What `make test` runs. In the sanitizers' builds that is not each program.
 UNTESTED := build/asan/% build/tsan/% build/coverage/% build/bench/bench build/redis/bench \
@@ -381,7 +385,7 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo demo-queue demo-sessions bench bench-quick \
+INSTALLING := deps test quick check check-% demo demo-queue demo-sessions bench bench-quick \
 	bench-short bench-plots bench-broker bench-remote bench-redis explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)

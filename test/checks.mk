@@ -27,9 +27,12 @@ SIM_LAYOUT := -Wl,-T,test/sim/globals.ld
 build/sim/sim: $(SIM_LINKED) test/sim/globals.ld
 	$(call link,$(SIM_LAYOUT),-no-pie)
 
-.PHONY: check-sim explore
+.PHONY: check-sim check-changed explore
 check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
 	$(Q)test/sim/run.sh $@ $< --seconds 0.05
+
+check-changed: build/sim/sim ## the scenarios beside what has changed; SINCE=commit
+	$(Q)test/sim/changed.sh $@ $< $(SINCE)
 
 explore: build/sim/sim ## a long one: SECONDS=n (3) each way per scenario, SIM_ARGS='--scenario name'
 	$(Q)test/sim/run.sh $@ $< --seconds $(or $(SECONDS),3) $(SIM_ARGS)
