@@ -34,6 +34,8 @@ DATADIR ?= $(PREFIX)/share/baton
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
+# What has neither a dot nor a slash in its name is no file.
+.PHONY: FORCE $(shell grep -hoE '^[a-z-]+:' Makefile */*.mk */*/*.mk | tr -d :)
 MAKEFLAGS += --no-builtin-rules
 
 Q := $(if $(filter-out 0,$(V)),,@)
@@ -210,7 +212,6 @@ INSTALLED = $(call into,$(HEADERS),include,$(INCLUDEDIR)) $(call into,$(TOP),bui
 	$(call into,$(MAN_PAGES:%=build/man/%),build/man,$(MANDIR))
 
 # ---- Library ----
-.PHONY: all
 all: build/libbaton.a $(SHARED) $(CMAKE_FILES) \
 	build/man/made ## the libraries, baton.pc, the CMake files, the manual, baton-top
 
@@ -225,7 +226,6 @@ build/pkgconfig/%: FORCE
 build/cmake/%: FORCE
 	$(call keep,$(substitute))
 
-.PHONY: man html check-man
 man: build/man/made ## the manual: man -M build/man baton
 # Pages name the folders that are installed to.
 MAN_WORDS = '$(VERSION)' '$(DATE)' '$(DATADIR)' '$(CHECKEDDIR)'
@@ -281,7 +281,6 @@ $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 	-name '*.d' -print 2>/dev/null)
 
 # ---- Tests ----
-.PHONY: test quick check check-asan check-tsan
 # Side by side, the long ones first. check-install makes the manual for other folders.
 STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broker check-models \
 	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
@@ -305,7 +304,6 @@ UNTESTED := build/asan/% build/tsan/% build/coverage/% build/bench/bench build/r
 	build/redis_bench/% $(foreach d,broker queue sessions,build/checked/examples/$d/%) \
 	$(if $(HAVE_REDIS),,build/redis/% build/examples/queue/% build/examples/sessions/%) \
 	$(if $(call has,sqlite3.h),,%/group_commit build/redis/tests)
-.PHONY: built
 built: all $(foreach v,build build/asan build/tsan,$(TESTS:%=$v/%) $v/stress/stress) \
 	$(filter-out $(UNTESTED),$(PROGRAMS)) $(CHECKED_MADE) $(TSAN_MADE) build/bench/counts \
 	build/sim/sim $(FUZZERS:%=build/fuzz/corpus_%) build/test/unit/cxx_smoke \
@@ -320,7 +318,6 @@ check-asan: $(TESTS:%=build/asan/%) ## the tests under AddressSanitizer, leaks i
 check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-tsan $(sort $^)
 
-.PHONY: check-cxx check-headers check-symbols check-install check-readme check-shared check-deps
 check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding ## headers in C++17; exceptions
 	$(Q)timeout 60 build/test/unit/cxx_smoke
 	$(Q)timeout 60 build/test/unit/cxx_unwinding
@@ -356,7 +353,6 @@ check-readme: | build/deps/build ## the README's pieces of code compile
 check-install: all | build/deps/test ## install, build the README's example, uninstall
 	$(Q)MAKE='$(MAKE)' CC='$(CC)' CXX='$(CXX)' test/install.sh
 
-.PHONY: tidy tidy-format format
 tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: what can be checked
 	$(Q)test/tidy.sh
 	$(Q)test/claims.sh
@@ -369,7 +365,6 @@ format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
 
 # ---- Installing ----
-.PHONY: install uninstall
 install: all ## to PREFIX (/usr/local), below DESTDIR
 	$(Q)set -e; for pair in $(INSTALLED); do \
 		from=$${pair%%:*}; to="$(DESTDIR)$${pair#*:}"; mkdir -p "$${to%/*}"; \
@@ -390,10 +385,8 @@ INSTALLING := deps test quick check check-% demo demo-queue demo-sessions bench 
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
-.PHONY: deps
 deps: ## installs what the library, tests, demo and benchmark need (Debian, apt-get)
-	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo corpus \
-		models fuzz coverage bench commit redis
+	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) $(filter-out qemu,$(DEPS_GROUPS))
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
 DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu redis
@@ -403,8 +396,6 @@ $(DEPS_GROUPS:%=build/deps/%): build/deps/%:
 		.ci/deps.sh $(DEPS_MODE) $* $(if $(filter bench,$*),|| echo 'Going on without.')
 	$(Q)touch $@
 
-
-.PHONY: clean help FORCE
 clean: ## removes build/
 	$(Q)rm -rf build
 

@@ -14,7 +14,6 @@ $(call program,examples/mainloop,examples/mainloop.c libbaton.a,-luv,,build buil
 $(foreach l,epoll uv,$(call program,examples/chat/$l,examples/chat/$l.c examples/chat/chat.c \
 	libbaton.a,$(if $(filter uv,$l),-luv),,build build/checked))
 
-.PHONY: examples demo check-examples check-chat check-commit
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
 demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all

@@ -27,7 +27,6 @@ SIM_LAYOUT := -Wl,-T,test/sim/globals.ld
 build/sim/sim: $(SIM_LINKED) test/sim/globals.ld
 	$(call link,$(SIM_LAYOUT),-no-pie)
 
-.PHONY: check-sim check-changed explore
 check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
 	$(Q)test/sim/run.sh $@ $< --seconds 0.05
 
@@ -43,7 +42,6 @@ MUTANTS := COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 	LINK='$(CC) $(CFLAGS) -no-pie' \
 	LINK_OBJECTS='$(SIM_LINKED)' LINK_FLAGS='$(SIM_LINK_FLAGS)'
 
-.PHONY: check-mutants check-mutants-quick
 check-mutants: build/sim/sim ## is every weaker order, every broken step found? T=text: some
 	$(Q)$(MUTANTS) LEARN=$(LEARN) test/mutants/run.sh $@ $< $(T)
 
@@ -51,7 +49,6 @@ check-mutants-quick: build/sim/sim ## a dozen of them
 	$(Q)$(MUTANTS) test/mutants/run.sh $@ $< quick
 
 # ---- Models of the protocols, for spin ----
-.PHONY: check-models check-models-deep
 check-models: | build/deps/models ## the protocols' models, and that each of their breaks is found
 	$(Q)CC='$(CC)' test/models/check.sh $@
 
@@ -68,7 +65,6 @@ FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strnd
 
 $(call program,faults/faults,$(FAULTS_SOURCES) libbaton.a,,$$(FAULTS_WRAP),build build/asan)
 
-.PHONY: check-faults check-faults-asan
 check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ... fails, for every n
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults $<
 
@@ -219,7 +215,6 @@ SETARCH := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 $(call program,stress/stress,$(wildcard test/stress/*.c) libbaton.a,,,\
 	build build/asan build/tsan build/checked)
 
-.PHONY: stress stress-asan stress-tsan check-stress
 stress: build/stress/stress ## SECONDS of stress (10); STRESS_ARGS='--seed 7', see --help
 	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
 
@@ -240,7 +235,6 @@ check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/str
 		--patience 40
 
 # ---- For users of sanitizers and tracers ----
-.PHONY: check-sanitizer check-probes
 check-sanitizer: $(TSAN_MADE) build/libbaton.a ## a user's program under ThreadSanitizer, valgrind
 	$(Q)CC='$(CC)' test/sanitizer/check.sh $@ build/tsan/lib build
 
@@ -262,7 +256,6 @@ build/arm64/lib/libck.a: .ci/arm64.sh | build/deps/qemu
 	$(call say,GET,$@)
 	$(Q).ci/arm64.sh build/arm64
 
-.PHONY: check-qemu
 check-qemu: build/arm64/lib/libck.a | build/deps/build ## the unit tests' quick part on aarch64, by qemu
 	$(Q)$(MAKE) --no-print-directory CC=$(QEMU_CC) AR=$(QEMU_AR) $(QEMU_TESTS)
 	$(Q)RUNNER='qemu-aarch64 -L $(QEMU_ROOT)' TEST_ARGS='$(TEST_ARGS)' \
@@ -277,7 +270,6 @@ build/musl/root/lib/libck.a: .ci/musl.sh | build/deps/build
 	$(call say,GET,$@)
 	$(Q)MUSL_CC='$(MUSL_CC)' .ci/musl.sh build/musl/root
 
-.PHONY: check-musl
 check-musl: | build/deps/build ## the unit tests with musl; needs musl-gcc
 	$(call where,command -v $(MUSL_CC),$(MUSL_CC) (Debian: musl-tools),\
 		$(MAKE) --no-print-directory build/musl/root/lib/libck.a && \
@@ -292,7 +284,6 @@ COVERAGE_WRAP = $(FAULTS_WRAP) -Wl,--wrap=abort -Wl,--wrap=_exit
 $(call program,faults/faults,$(FAULTS_SOURCES) test/shim/coverage.c libbaton.a,,\
 	$$(COVERAGE_WRAP),build/coverage)
 
-.PHONY: coverage
 coverage: $(COVERAGE_PROGRAMS) | build/deps/test build/deps/coverage ## what of src/ the tests run
 	$(Q)TEST_ARGS='-j2 $(TEST_ARGS)' test/coverage.sh $(sort $^)
 
@@ -300,7 +291,6 @@ coverage: $(COVERAGE_PROGRAMS) | build/deps/test build/deps/coverage ## what of 
 # So many seconds for each of stress and fuzzing.
 DEEP_SECONDS := 120
 
-.PHONY: check-deep deep-stress deep-fuzz
 deep-stress:
 	$(Q)$(MAKE) --no-print-directory stress stress-asan stress-tsan SECONDS=$(DEEP_SECONDS) \
 		STRESS_ARGS=--quiet

@@ -24,7 +24,6 @@ MQTTJS := test/broker/mqttjs.sh build/mqttjs
 $(call program,broker/e2e,$(wildcard test/broker/*.c))
 
 # E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.
-.PHONY: check-broker check-broker-asan check-broker-tsan
 check-broker: build/broker/e2e $(BROKER) $(TOP) | build/deps/demo \
 		## the broker and its clients, end to end
 	$(Q)$(MQTTJS)
@@ -47,7 +46,6 @@ $(call program,broker_bench/load,$(wildcard test/broker_bench/*.c))
 build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/build
 	$(call compile,$(BASE_FLAGS))
 
-.PHONY: bench-broker check-load picture-trace
 bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
 	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
 

@@ -32,7 +32,6 @@ build/checked/baton.map: src/baton.map
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e '/baton_inline_/d' -e 's/baton_assert_hook;/& baton_checked_patience_ms;/' $< >$@
 
-.PHONY: checked
 checked: $(CHECKED_MADE) build/pkgconfig/baton-checked.pc \
 		## libbaton-checked; `make CHECKED=1` makes it beside the rest
 
@@ -43,7 +42,6 @@ $(foreach p,misuses firsts,$(call program,test/checked/$p,$(wildcard test/checke
 	-Lbuild -lbaton))
 $(CHECKED_MAIN): $(SHARED)
 
-.PHONY: check-checked check-checked-examples deep-checked
 check-checked: $(CHECKED_MAIN) $(CHECKED_MADE) build/checked/stress/stress \
 		## each misuse is stopped with a message, no first use is
 	$(Q)RUNNER='env LD_LIBRARY_PATH=build/checked/lib' test/run.sh $@ $(CHECKED_MAIN)

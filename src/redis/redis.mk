@@ -14,7 +14,6 @@ INSTALLED += $(call into,$(BESIDE_HEADERS:%=include/baton/%.h),include,$(INCLUDE
 all: $(REDIS_MADE)
 endif
 
-.PHONY: redis
 redis: build/libbaton-redis.a $(REDIS_SHARED) build/pkgconfig/baton-redis.pc \
 		## libbaton-redis, a queue over Redis; needs hiredis
 
@@ -46,7 +45,6 @@ $(foreach p,submitter scheduler backend,$(call redis_program,examples/queue/$p,\
 	$(if $(filter backend,$p),examples/queue/job.c),,,build build/checked))
 $(call redis_program,examples/sessions/node,examples/sessions/node.c,,,build build/checked)
 
-.PHONY: demo-sessions demo-queue
 examples: $(if $(HAVE_REDIS),$(QUEUE) $(SESSIONS))
 
 demo-sessions: $(SESSIONS) | build/deps/redis ## two brokers take each other's sessions over
@@ -61,7 +59,6 @@ $(call redis_program,redis/tests,$(REDIS_TESTS),-lsqlite3 -lcriterion,$$(REDIS_W
 $(call redis_program,redis/tests,$(REDIS_TESTS) test/shim/main.c,-lsqlite3 -lm,$$(REDIS_WRAP),\
 	build/asan build/tsan)
 
-.PHONY: check-redis deep-redis check-redis-asan check-redis-tsan check-sessions
 NO_SERVER := redis-server (Debian: redis-server)
 check-redis: | build/deps/redis ## the queue over Redis, on servers of its own
 	$(call where,command -v redis-server,$(NO_SERVER),\
@@ -90,7 +87,6 @@ $(call redis_program,redis_bench/load,$(wildcard test/redis_bench/*.c),,$$(REDIS
 $(call redis_program,redis/bench,$(wildcard test/redis/bench/*.c) \
 	test/bench/machine.c test/bench/team.c,-lm)
 
-.PHONY: bench-redis bench-remote
 bench-redis: build/redis_bench/load ## the queue over Redis beside a plain list and BullMQ
 	$(Q)test/redis_bench/run.sh $(BENCH_ARGS)
 

@@ -8,7 +8,6 @@ $(if $(RULES_TESTS),$(foreach v,$(VARIANTS),$(eval \
 
 $(call program,admission/admission,test/admission/main.c $(RULES_MODEL) libbaton.a)
 
-.PHONY: check-admission deep-admission
 check-admission: build/admission/admission ## short sequences of events, and random ones
 	$(Q)TEST_ARGS='$(ADMISSION_ARGS)' test/run.sh $@ $<
 

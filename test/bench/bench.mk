@@ -32,7 +32,6 @@ build/test/bench/%.o: test/bench/%.cc build/flags build/bench/flags | build/deps
 build/bench/bench: LINKER = $(CXX) $(CXXFLAGS)
 $(call program,bench/bench,$(BENCH_SOURCES) libbaton.a,$$(PEER_LIBS) -lm)
 
-.PHONY: bench bench-quick bench-short bench-age bench-plots
 BENCH = BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" \
 	build/bench/bench --json build/bench/figures.json --data build/bench/data $(BENCH_ARGS)
 bench: build/bench/bench build/bench/counts ## the benchmark, against its peers in the same run
@@ -67,7 +66,6 @@ build/bench/counts: $(patsubst %.c,build/counts/%.o,$(SOURCES) $(COUNTS_SOURCES)
 
 $(call program,bench/steps,test/bench/steps/main.c libbaton.a)
 
-.PHONY: check-budget
 check-budget: build/bench/counts build/bench/steps ## atomics, instructions, system calls per task
 	$(Q)timeout 60 build/bench/counts
 	$(Q)timeout 60 build/bench/steps

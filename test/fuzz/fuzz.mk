@@ -53,7 +53,6 @@ build/fuzz/corpus_api: $(patsubst %.c,build/sim/%.o,$(API_ENGINE) test/fuzz/stan
 		$(API_SUBJECTS:%.c=build/sim/%.simo) test/sim/globals.ld
 	$(call link,$(SIM_LAYOUT),-no-pie)
 
-.PHONY: fuzz check-fuzz-corpus
 fuzz: $(FUZZERS:%=build/fuzz/fuzz_%) ## each fuzz target for SECONDS (60)
 	$(Q)test/fuzz/run.sh $(or $(SECONDS),60) $(FUZZERS)
 
