@@ -185,12 +185,14 @@ REDIS_WRAP := -Wl,--wrap=redisGetReply,--wrap=realloc
 SEMANTIC_REDIS := $(patsubst %.c,build/%.o,$(wildcard test/redis/*.c) $(REDIS_SOURCES)) \
 	build/redis/functions.o build/libbaton.a
 ifdef HAVE_REDIS
-SEMANTIC_REDIS_MADE := $(if $(findstring redis,$(ONLY)),build/redis/tests)
+SEMANTIC_REDIS_MADE := $(if $(findstring redis,$(ONLY)$(if $(PATCH),\
+	$(shell grep -r -h '^+++ .*redis' $(PATCH)))),build/redis/tests)
 endif
 
 .PHONY: check-mutants-semantic
 check-mutants-semantic: build/semantic/reach/made $(SEMANTIC_REDIS_MADE) \
-		$(FAULTS_SOURCES:%.c=build/%.o) build/bench/counts build/sim/sim ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
+	$(FAULTS_SOURCES:%.c=build/%.o) build/bench/counts build/sim/sim
+check-mutants-semantic: ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text; PATCH=file or folder
 	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
 		TEST_COMPILE='$(CC) $(CFLAGS) $(TEST_FLAGS) $(wordlist 1,2,$(SEMANTIC_FLAGS)) -g0' \
 		TEST_OBJECTS='$(SEMANTIC_SUPPORT)' \
@@ -205,7 +207,8 @@ check-mutants-semantic: build/semantic/reach/made $(SEMANTIC_REDIS_MADE) \
 		REDIS_FILES='$(REDIS_SOURCES) $(REDIS_FUNCTIONS)' \
 		REDIS_OBJECTS='$(SEMANTIC_REDIS)' REDIS_LINK='$(CC) $(CFLAGS) $(REDIS_WRAP)' \
 		REDIS_LINK_FLAGS='$(LDFLAGS) $(LIBS) $(REDIS_LIBS) -lsqlite3 -lcriterion -pthread' \
-		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' test/mutants/semantic.sh $@ $(FAULT)
+		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' PATCH='$(PATCH)' \
+		test/mutants/semantic.sh $@ $(FAULT)
 
 $(RULES_TESTS:test/%=build/semantic/%): $(RULES_MODEL:%.c=build/%.o)
 

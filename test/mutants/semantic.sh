@@ -6,6 +6,9 @@
 #
 #	semantic.sh LABEL [TEXT...]
 #
+# With PATCH, a patch or a folder of them: judges these faults, written by hand, in place of a
+# sample. Each is of one file, and applies to the tree as it is. Fails if one survives.
+#
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
 # as semantic_try.sh; FILES: what is mutated; REDIS_FILES: likewise, of libbaton-redis, whose faults
@@ -25,6 +28,37 @@ rm -rf $out/tried
 mkdir -p $out/results $out/tried build/results
 begin=$(date +%s)
 
+# Puts what a patch makes of its file where the try looks for it, and prints the fault's line.
+#	patched PATCH
+patched()
+{
+	name=$(basename "$1" .patch)
+	# shellcheck disable=SC2046 # words, on purpose
+	set -- "$1" $(awk -f $here/changed.awk "$1")
+	lines=${3-}
+	why=
+	case " $FILES ${REDIS_FILES-} " in
+	*" ${2-} "*) ;;
+	*) why="no test here is of ${2:-it}" ;;
+	esac
+	if [ $# -ne 3 ]; then
+		why="it does not change the code of one file"
+	elif [ -z "$why" ]; then
+		patch -s -f -p1 -r - -o $out/patched/"$name" "$2" <"$1" >/dev/null ||
+			why="it does not apply"
+	fi
+	[ -z "$why" ] || echo "broken $why" >$out/results/"$name"
+	echo "$name ${2-} $(awk -v at="${lines%%,*}" '
+		NR <= at && /^[A-Za-z_].*[A-Za-z0-9_]\(/ && !/^#/ && !/;$/ {
+			where = $0
+			sub(/\(.*/, "", where)
+			sub(/.*[^A-Za-z0-9_]/, "", where)
+		}
+		END {print where == "" ? "-" : where}' "${2:-/dev/null}") $lines"
+}
+
+rm -rf $out/patched
+mkdir -p $out/patched
 # shellcheck disable=SC2086 # words, on purpose
 for file in $FILES; do
 	awk -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file"
@@ -37,7 +71,9 @@ for file in ${REDIS_FILES-}; do
 	esac
 done >>$out/all
 awk -v only="${ONLY-}" '$2 ~ only && (only ~ /redis/ || $2 !~ /redis/)' $out/all >$out/chosen
-if [ $# -gt 0 ]; then
+if [ -n "${PATCH-}" ]; then
+	find "$PATCH" -name '*.patch' | sort | while read -r patch; do patched "$patch"; done
+elif [ $# -gt 0 ]; then
 	printf '%s\n' "$@" | grep -F -f - $out/chosen
 else
 	echo "$label: SEED=$seed SAMPLE=${SAMPLE:-300} of $(wc -l <$out/chosen)"
@@ -65,6 +101,20 @@ fi
 while read -r line; do
 	[ -e "$out/results/${line%% *}" ] || echo "$line"
 done <$out/list | cut -f 1 | xargs -r -P "${JOBS:-$(nproc)}" -n 4 $here/semantic_try.sh
+
+if [ -n "${PATCH-}" ]; then
+	while read -r name _; do
+		echo "$name $(cat "$out/results/$name" 2>/dev/null || echo broken no result)"
+	done <$out/list | awk -v label="$label" '
+		{print; n[$2]++}
+		END {
+			printf "%s: %u patches: %u noticed, %u survive, %u are not judged\n", label,
+				NR, n["killed"], NR - n["killed"] - n["broken"] - n["same"],
+				n["broken"] + n["same"]
+			exit NR != n["killed"]
+		}'
+	exit
+fi
 
 # ---- What came of it, per area ----
 while read -r name file _; do

@@ -39,7 +39,8 @@ esac
 # ---- Mutate, compile ----
 case $file in
 *.lua)
-	awk -v name="$name" -f $here/semantic_lua.awk "$file" >"$dir/$base" ||
+	cp $out/patched/"$name" "$dir/$base" 2>/dev/null ||
+		awk -v name="$name" -f $here/semantic_lua.awk "$file" >"$dir/$base" ||
 		over "broken the generator"
 	source=$dir/functions.c
 	object=build/redis/functions.o
@@ -54,8 +55,9 @@ case $file in
 	} >"$source"
 	;;
 *)
-	awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h -- "$file" \
-		>"$dir/$base" || over "broken the generator"
+	cp $out/patched/"$name" "$dir/$base" 2>/dev/null ||
+		awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h -- "$file" \
+			>"$dir/$base" || over "broken the generator"
 	source=$dir/$base
 	object=build/${file%.c}.o
 	;;

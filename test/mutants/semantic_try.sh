@@ -3,7 +3,9 @@
 # Builds one small fault into the library and runs the tests, and the scenarios of the explorer,
 # that come to its line.
 #
-#	semantic_try.sh NAME FILE FUNCTION LINE
+#	semantic_try.sh NAME FILE FUNCTION LINE[,LINE...]
+#
+# The fault is the generator's of this name, or the source in build/semantic/patched/NAME.
 #
 # Leaves a line in build/semantic/results/NAME:
 #	killed TEST, or killed explorer SCENARIO
@@ -60,8 +62,9 @@ case $file in
 *) place=$dir/$base ;;
 esac
 mkdir -p "${place%/*}"
-awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file" \
-	>"$place" || over "broken the generator"
+cp $out/patched/"$name" "$place" 2>/dev/null ||
+	awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- \
+		"$file" >"$place" || over "broken the generator"
 
 # The functions and macros of headers through which the function is used, with itself.
 users()
@@ -199,14 +202,9 @@ fails()
 	return 1
 }
 
-# "RANK NAME SECONDS", the best first: who comes to the line. A line without code of its own belongs
-# to the line with code before it.
-reach=$(awk -v line="$line" -v stem="${base%.*}" '
-	NR == FNR {
-		if ($2 == "-" && $1 + 0 <= line && $1 + 0 > best)
-			best = $1 + 0
-		next
-	}
+# "RANK NAME SECONDS COST", the best first: who comes to the line.
+reach=$(awk -v lines="$line" -f $here/semantic_at.awk "$out/reach/$base" "$out/reach/$base" |
+	awk -v stem="${base%.*}" '
 	function rank(test, words, i) {
 		if (test ~ /^=/) {
 			sub(/^=/, "", test)
@@ -220,8 +218,7 @@ reach=$(awk -v line="$line" -v stem="${base%.*}" '
 				return 1
 		return 2
 	}
-	$1 == best && $2 != "-" {print rank($2), $2, $3, $4}' \
-	"$out/reach/$base" "$out/reach/$base" | LC_ALL=C sort -k1,1n -k4,4n)
+	{print rank($1), $0}' | LC_ALL=C sort -k1,1n -k4,4n)
 
 # A test with the fault in its own code, which leaves no trace.
 for test in $own_tests; do
