@@ -175,6 +175,9 @@ build/semantic/reach/made: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f test/mutants/semantic_reach.awk build/semantic/traced/libtested.so.lines \
 		$(filter %.map,$^) build/semantic/maps/=*.map build/semantic/maps/faults/*/*.map
+	$(Q)rm -rf build/semantic/mapped
+	$(Q)mkdir -p build/semantic/mapped
+	$(Q)cp --parents $(SEMANTIC_FILES) build/semantic/mapped
 	$(Q)touch $@
 
 -include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_SOURCES:%.c=build/semantic/%.d) \
@@ -209,6 +212,11 @@ check-mutants-semantic: ## are small faults noticed? SEED=, SAMPLE=300, ONLY=fil
 		REDIS_LINK_FLAGS='$(LDFLAGS) $(LIBS) $(REDIS_LIBS) -lsqlite3 -lcriterion -pthread' \
 		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' PATCH='$(PATCH)' \
 		test/mutants/semantic.sh $@ $(FAULT)
+
+# To renew the maps takes minutes: they may be of an older state of the tree.
+.PHONY: affected
+affected: $(if $(MAP)$(if $(wildcard build/semantic/reach/made),,1),build/semantic/reach/made) ## which tests come to what differs from a commit? SINCE=HEAD, MAP=1: new maps; RUN=1 runs them
+	$(Q)MAKE='$(MAKE)' SINCE='$(SINCE)' RUN='$(RUN)' test/mutants/affected.sh
 
 $(RULES_TESTS:test/%=build/semantic/%): $(RULES_MODEL:%.c=build/%.o)
 
