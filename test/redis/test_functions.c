@@ -129,3 +129,116 @@ Test(functions, a_node_learns_when_the_next_lease_of_another_ends)
 		freeReplyObject(reply);
 	}
 }
+
+/* A backend leaves while it runs a task: what becomes of the task, by its attempts. */
+Test(functions, a_task_whose_backend_leaves_is_withdrawn_or_fails_or_waits_again)
+{
+	static const struct {
+		int attempts, attempts_max;
+		const char *withdrawn; /* a field and its value, or none */
+		const char *told;
+	} rows[] = {
+		{1, 2, "", "lost"},
+		{2, 2, "", "failed"},
+		{1, 2, "withdrawn 1", "withdrawn"},
+		{2, 2, "withdrawn 1", "withdrawn"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char command[160];
+
+		snprintf(command, sizeof(command),
+		         "HSET {test}:task:left kind 1 token t attempts %d attempts_max %d %s",
+		         rows[i].attempts, rows[i].attempts_max, rows[i].withdrawn);
+		make("FLUSHDB");
+		make(command);
+		make("HSET {test}:run left 1:1:5:50:3:one");
+		make("XADD {test}:note:left * what running");
+		make("FCALL baton_leave 1 {test} one");
+		cr_assert_str_eq(server_text(&server, "EVAL %s 1 {test}:note:left",
+		                             "return redis.call('XREVRANGE', KEYS[1], '+', '-', "
+		                             "'COUNT', 1)[1][2][2]"),
+		                 rows[i].told, "row %zu", i);
+	}
+}
+
+/* The answer of the first take was lost. */
+Test(functions, a_take_that_is_repeated_is_answered_again_and_anothers_is_not)
+{
+	static const char *const names[] = {"one", "one", "two", "one"};
+	char command[128];
+
+	make_waiting("task", 1);
+	make("HSET {test}:task:task command true attempts 1");
+	make("HSET {test}:run task 1:1:5:50:1:");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct redisReply *reply;
+
+		snprintf(command, sizeof(command),
+		         "FCALL baton_take 1 {test} %s address 60000 0-1 task 5", names[i]);
+		reply = server_ask(&server, command);
+		cr_assert_eq(reply->type, REDIS_REPLY_ARRAY, "%s", reply->str);
+		cr_assert_eq(reply->elements, names[i][0] == 'o' ? 3 : 0, "take %zu", i);
+		freeReplyObject(reply);
+	}
+}
+
+/* Two nodes; the first owns all four partitions. */
+static void make_owner(void)
+{
+	make("FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0");
+	make("FCALL baton_remote_balance 1 {test} node1 60000 60000 4 1 0 0-0 0");
+}
+
+/* "epoch:node" of a partition. */
+static const char *owner_of(unsigned partition)
+{
+	return server_text(&server, "HGET {test}:remote:owners %u", partition);
+}
+
+/* A release that comes late names the epoch under which the node owned the partition then. */
+Test(functions, a_release_under_an_older_epoch_gives_nothing_away)
+{
+	char command[96];
+	char owner[48];
+
+	make_owner();
+	snprintf(owner, sizeof(owner), "%s", owner_of(2));
+	cr_assert_str_eq(strchr(owner, ':'), ":node0");
+	make("FCALL baton_remote_release 1 {test} node0 2 1");
+	cr_assert_str_eq(owner_of(2), owner);
+	*strchr(owner, ':') = '\0';
+	snprintf(command, sizeof(command), "FCALL baton_remote_release 1 {test} node0 2 %s", owner);
+	make(command);
+	cr_assert_str_eq(strchr(owner_of(2), ':'), ":node1");
+}
+
+/* One commit with a task of a partition that the node has lost, which has an effect and two
+ * messages, and behind it a task that counts. */
+Test(functions, behind_a_task_that_does_not_count_a_commit_goes_on)
+{
+	struct redisReply *reply;
+	char entry[64], epoch[48];
+
+	make_owner();
+	for (int i = 0; i < 2; i++)
+		make("FCALL baton_remote_submit 1 {test} node1 0-0 0 1 1 name data");
+	snprintf(epoch, sizeof(epoch), "%s", owner_of(1));
+	*strchr(epoch, ':') = '\0';
+	snprintf(entry, sizeof(entry), "%s",
+	         server_text(&server, "EVAL %s 1 {test}:remote:in:1",
+	                     "return redis.call('XRANGE', KEYS[1], '-', '+')[1][1]"));
+	reply = server_ask(&server,
+	                   "FCALL baton_remote_commit 1 {test} node0 0-0 100 2 "
+	                   "0 1 0-1 gone set state node1 7 0 answer 1 2 effect node1 a node1 b "
+	                   "1 %s %s name set changed node1 1 0 answer 1 1 effect node1 hello",
+	                   epoch, entry);
+	cr_assert(reply->type == REDIS_REPLY_ARRAY && reply->elements == 1, "%s", reply->str);
+	cr_assert_str_eq(reply->element[0]->str, "0");
+	freeReplyObject(reply);
+	cr_assert_str_eq(server_text(&server, "HGET {test}:remote:state:1 name"), "changed");
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), 1);
+	cr_assert_eq(server_number(&server, "EXISTS {test}:remote:state:0"), 0);
+	/* A hello, the message, the answer. */
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:node1"), 3);
+}

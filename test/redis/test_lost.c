@@ -108,6 +108,26 @@ Test(lost, a_backend_that_has_claimed_a_task_is_given_no_other)
 	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
 }
 
+/* Another could be claimed in the same call. */
+Test(lost, a_backend_whose_task_is_gone_is_told_so_before_it_is_given_another)
+{
+	struct baton_redis_task task[2] = {task_named("gone", 0), task_named("left", 0)};
+	struct baton_redis_order order;
+
+	submit(&task[0]);
+	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+	submit(&task[1]);
+	settle(scheduler);
+	cr_assert_neq(server_number(&server,
+	                            "XREADGROUP GROUP backends dead COUNT 1 STREAMS {test}:out >"),
+	              0);
+	server_number(&server, "HDEL {test}:run gone");
+	usleep(BACKEND_LEASE_NS / 1000 + 20000);
+	await_order(backend[0], &order, BATON_REDIS_STALE, NULL);
+	await_order(backend[0], &order, BATON_REDIS_RUN, NULL);
+	cr_assert_str_eq(order.id, "left");
+}
+
 Test(lost, a_withdrawn_task_whose_backend_is_lost_does_not_start_again)
 {
 	struct baton_redis_task task[2] = {task_named("left", 0), task_named("lost", 0)};

@@ -67,13 +67,15 @@ Test(remote, a_nodes_end_leaves_states_and_effects_alone)
 	server_stop(&server);
 }
 
-/* Fails what begins with an x, after it has changed all that it could. */
+/* Fails what begins with an x, after it has changed all that it could, and told the node `arg`. */
 static int fail_x(struct baton_remote_job *job, void *arg)
 {
 	size_t size;
 	const char *data = baton_remote_job_data(job, &size);
-	int error = count(job, arg);
+	int error = count(job, NULL);
 
+	if (!error)
+		error = baton_remote_job_tell(job, arg, "hello", 5);
 	return error ? error : *data == 'x' ? -EDOM : 0;
 }
 
@@ -84,13 +86,15 @@ Test(remote, a_task_that_fails_has_its_answer_and_no_other_effect)
 	struct question question;
 
 	server_start(&server, NULL);
-	remote = join(&server, "one", 3 * BATON_SECOND, fail_x, NULL);
+	freeReplyObject(server_ask(&server, "XADD {test}:remote:to:listener * what hello"));
+	remote = join(&server, "one", 3 * BATON_SECOND, fail_x, "listener");
 	expect(remote, "a", "1");
 	cr_assert_eq(ask(remote, &question, "a", "x"), 0);
 	cr_assert_eq(await(&question), -EDOM);
 	cr_assert_str_eq(question.answer, "2");
 	expect(remote, "a", "2");
 	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), 2);
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:listener"), 1 + 2);
 	baton_remote_destroy(remote);
 	server_stop(&server);
 }

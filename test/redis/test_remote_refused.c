@@ -4,6 +4,8 @@
  */
 #include "nodes.h"
 
+#include "redis/remote.h"
+
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>
 
@@ -199,6 +201,25 @@ Test(remote_refused, tasks_that_cannot_be_are_refused_untouched)
 	server_stop(&server);
 }
 
+/* What has been set before does not count beside what replaces it, where there is just room for
+ * either. (The bytes of the effects are not there: 256 MiB are many for a test.) */
+static bool has_room_for_one(struct baton_remote_job *job)
+{
+	const size_t before = job->effects.size;
+	bool good;
+
+	job->effects.size = BATON_REMOTE_SIZE_MAX - 8;
+	good = !baton_remote_job_set_state(job, "12345678", 8) &&
+	       !baton_remote_job_set_state(job, "12345678", 8) &&
+	       baton_remote_job_set_state(job, "123456789", 9) == -EMSGSIZE &&
+	       !baton_remote_job_set_state(job, NULL, 0) &&
+	       !baton_remote_job_answer(job, "12345678", 8) &&
+	       !baton_remote_job_answer(job, "12345678", 8) &&
+	       baton_remote_job_answer(job, "123456789", 9) == -EMSGSIZE;
+	job->effects.size = before;
+	return good;
+}
+
 static int leave_too_much(struct baton_remote_job *job, void *arg)
 {
 	const char *to = baton_remote_job_data(job, &(size_t){0});
@@ -212,7 +233,7 @@ static int leave_too_much(struct baton_remote_job *job, void *arg)
 		return -EDOM;
 	/* What is replaced does not count; what is there does. */
 	if (baton_remote_job_set_state(job, "12", 2) || baton_remote_job_set_state(job, "1", 1) ||
-	    baton_remote_job_answer(job, "", most) != -EMSGSIZE)
+	    baton_remote_job_answer(job, "", most) != -EMSGSIZE || !has_room_for_one(job))
 		return -EDOM;
 	return baton_remote_job_answer(job, "answer", 7);
 }
