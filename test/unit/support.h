@@ -356,6 +356,7 @@ static inline void expect_thread_is_free(void)
 		cr_assert_null(self->debts[i]);
 	cr_assert(!self->leaving && !self->visits && !self->timed && !self->helping);
 	cr_assert(!self->blocking && !self->asleep && !self->inside && !self->obstacle);
+	cr_assert(!self->in_time && self->calling_max == BATON_CALLING_MAX);
 }
 
 /* Ends a test's resource. When this returns, no thread runs the resource any more. */

@@ -401,6 +401,9 @@ Test(call, withdrawn_at_its_deadline_it_never_runs, .timeout = 10)
 	release(&occupant);
 	options.deadline = &malformed;
 	cr_assert_eq(baton_call_with(&resource, &options, NULL), -EINVAL);
+	options.deadline = &past;
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_call_with(&resource, &options, NULL), -EPIPE);
 	resource_end(&resource);
 	cr_assert_eq(counter, 1);
 }

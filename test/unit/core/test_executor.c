@@ -258,6 +258,53 @@ Test(executor, submit_later_on_an_ended_executor_is_refused_untouched, .timeout 
 	resource_end(&resource);
 }
 
+/* Refuses a job when a helper has run its task. */
+struct hesitant {
+	struct baton_executor executor;
+	struct baton_future future;
+	sem_t scheduled;
+	int status; /* of the helper's wait */
+};
+
+static int hesitant_schedule(struct baton_executor *executor, struct baton_job *job)
+{
+	struct hesitant *hesitant = baton_container_of(executor, struct hesitant, executor);
+
+	gate_open(&hesitant->scheduled);
+	while (!baton_future_is_complete(&hesitant->future))
+		sched_yield();
+	return -ESHUTDOWN;
+}
+
+static void *help_hesitant(void *arg)
+{
+	struct hesitant *hesitant = arg;
+
+	gate_pass(&hesitant->scheduled);
+	hesitant->status = baton_future_wait(&hesitant->future, NULL);
+	return NULL;
+}
+
+Test(executor, what_a_helper_has_run_before_the_refusal_is_accepted, .timeout = 10)
+{
+	static const struct baton_executor_ops ops = {.schedule = hesitant_schedule};
+	struct hesitant hesitant = {
+		.executor = BATON_EXECUTOR_INIT(&ops), .future = BATON_FUTURE_INIT, .status = -1};
+	pthread_t helper;
+
+	fix.config.executor = &hesitant.executor;
+	fixture_config();
+	gate_init(&hesitant.scheduled);
+	step_init(&fix.steps[0], &fix.journal, 0, &hesitant.future);
+	helper = thread_start(help_hesitant, &hesitant);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	thread_join(helper);
+	cr_assert_eq(hesitant.status, 0);
+	cr_assert_eq(baton_future_status(&hesitant.future), 0);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
+}
+
 Test(executor, limit_0_on_an_ended_executor_refuses_everything, .timeout = 10)
 {
 	struct baton_resource_config config;

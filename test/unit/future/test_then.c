@@ -50,6 +50,54 @@ Test(then, several_fire_in_the_order_of_registration, .timeout = 10)
 	fixture_end();
 }
 
+/* A thread that waits for a promise, and a continuation that waits for that thread. */
+struct awaited {
+	struct baton_task task;
+	struct baton_future promise;
+	atomic_int tid;
+	atomic_int awake;
+	bool seen; /* the thread came back from its wait while the continuation ran */
+};
+
+static void *wait_for_promise(void *arg)
+{
+	struct awaited *awaited = arg;
+
+	atomic_store(&awaited->tid, thread_id());
+	MUST(baton_future_wait(&awaited->promise, NULL) == 0);
+	atomic_store(&awaited->awake, 1);
+	return NULL;
+}
+
+static int wait_for_thread(struct baton_task *task)
+{
+	struct awaited *awaited = baton_container_of(task, struct awaited, task);
+	const uint64_t end = now_ns() + UINT64_C(5000000000);
+
+	while (!awaited->seen && now_ns() < end) {
+		awaited->seen = atomic_load(&awaited->awake);
+		sched_yield();
+	}
+	return 0;
+}
+
+Test(then, they_fire_after_the_sleepers_were_woken, .timeout = 10)
+{
+	struct awaited awaited = {.task = BATON_TASK_INIT(wait_for_thread, NULL),
+	                          .promise = BATON_PROMISE_INIT};
+	struct baton_continuation continuation;
+	pthread_t thread = thread_start(wait_for_promise, &awaited);
+
+	until_at_least(&awaited.tid, 1);
+	until_asleep(atomic_load(&awaited.tid));
+	baton_continuation_task(&continuation, &fix.resource, &awaited.task);
+	baton_future_then(&awaited.promise, &continuation);
+	cr_assert_eq(baton_future_complete(&awaited.promise, 0, NULL), 0);
+	thread_join(thread);
+	cr_assert(awaited.seen);
+	fixture_end();
+}
+
 Test(then, they_fire_on_failure_and_on_cancel_too, .timeout = 10)
 {
 	struct baton_future first = BATON_FUTURE_INIT;

@@ -193,6 +193,22 @@ Test(suspend_lower, calls_run_and_awaits_wait, .timeout = 10)
 	scene_end(lowered.scene);
 }
 
+/* The resource is not released meanwhile: it rests. */
+Test(suspend_lower, an_await_of_what_is_over_does_not_wait_for_the_resume, .timeout = 10)
+{
+	const struct timespec late = deadline_in_ms(5000);
+
+	begin();
+	suspend_lower(&lowered.suspension);
+	cr_assert_eq(mark_step_submit(&lowered.steps[0], lowered.scene), 0);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton_resource_await(&lowered.scene->resource, &late), 0);
+	cr_assert_eq(mark_step_submit(&lowered.steps[2], lowered.scene), 0);
+	RAN(0, 2);
+	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
+	scene_end(lowered.scene);
+}
+
 Test(suspend_lower, what_waits_can_be_cancelled, .timeout = 10)
 {
 	begin();
