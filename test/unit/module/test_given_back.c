@@ -116,6 +116,10 @@ static void suspends(struct baton_resource *open, struct baton_resource *closed)
 		MUST(baton_resource_suspend(open, &suspensions[i]) == 0);
 	for (int i = 2; i-- > 0;)
 		MUST(baton_resource_resume(&suspensions[i]) == 0);
+	MUST(baton_resource_suspend(open, &suspensions[0]) == 0);
+	MUST(baton_resource_suspend_lower(open, &suspensions[1]) == 0);
+	for (int i = 2; i-- > 0;)
+		MUST(baton_resource_resume(&suspensions[i]) == 0);
 }
 
 static struct timespec soon(void)

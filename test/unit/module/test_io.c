@@ -451,3 +451,48 @@ Test(io, the_told_function_may_stop_its_watch, .timeout = 10, .init = begin, .fi
 	until(&watch.dropped, 1);
 	cr_assert_eq(watch.status, 0);
 }
+
+static struct watch *other;
+
+static void stop_other(struct baton_io *io, int error)
+{
+	other->status = baton_io_stop(&other->io);
+	note_dropped(io, error);
+}
+
+/* Both are found ready in one look; the first is refused, and is told before the second is handed
+ * over. */
+Test(io, the_told_function_may_stop_what_is_handed_over_next, .timeout = 10, .init = begin,
+     .fini = end)
+{
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
+	struct watch lingering = {.io = BATON_IO_INIT(&closed, run_watch)};
+	struct watch refused = {.io = BATON_IO_INIT(&closed, run_watch)};
+	struct watch stopped = fresh();
+	int pipes[2][2];
+
+	other = &stopped;
+	stopped.status = -1;
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	baton_io_set_dropped(&lingering.io, linger);
+	baton_io_set_dropped(&refused.io, stop_other);
+	for (int i = 0; i < 2; i++) {
+		MUST(pipe2(pipes[i], O_CLOEXEC) == 0);
+		cr_assert_eq(
+			baton_io_start(i ? &stopped.io : &refused.io, pipes[i][0], BATON_IO_READ),
+			0);
+	}
+	/* The library's thread is inside a call while both become ready. */
+	cr_assert_eq(baton_io_start(&lingering.io, ends[0], BATON_IO_WRITE), 0);
+	until_at_least(&inside, 1);
+	for (int i = 0; i < 2; i++)
+		MUST(write(pipes[i][1], "x", 1) == 1);
+	atomic_store(&stopping, 1);
+	until(&refused.dropped, 1);
+	cr_assert_eq(stopped.status, 0);
+	cr_assert_eq(baton_io_start(&stopped.io, pipes[1][0], BATON_IO_READ), 0);
+	until(&stopped.runs, 1);
+	for (int i = 0; i < 4; i++)
+		(void)close(pipes[i / 2][i % 2]);
+	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+}

@@ -171,6 +171,33 @@ Test(undo, a_savepoint_is_rolled_back_to_and_the_task_goes_on, .timeout = 10)
 	fixture_end();
 }
 
+/* Two roll backs fail, each with a status of its own. */
+static void *fail_to_roll_back(void *arg)
+{
+	struct entry entries[] = {{.journal = arg, .number = 0, .status = -EBADF},
+	                          {.journal = arg, .number = 1, .status = -EPERM}};
+	struct baton_undo_log log;
+
+	baton_undo_log_begin(&log);
+	for (int i = 0; i < 2; i++) {
+		struct baton_undo_mark mark = baton_undo_log_mark(&log);
+
+		baton_undo_log_push(&log, &entries[i].undo, entry_undo);
+		MUST(baton_undo_log_roll_back(&log, mark) == entries[i].status);
+		MUST(baton_undo_log_failure(&log) == -EBADF);
+	}
+	MUST(baton_undo_log_end(&log, 0) == -ENOTRECOVERABLE);
+	MUST(baton_undo_log_failure(&log) == -EBADF);
+	return NULL;
+}
+
+Test(undo, of_several_failures_the_first_is_told, .timeout = 10)
+{
+	cr_assert_eq(baton_call(&fix.resource, fail_to_roll_back, &fix.journal, NULL), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	fixture_end();
+}
+
 struct freed {
 	struct baton_undo undo;
 	struct baton_resource *resource;
