@@ -69,6 +69,31 @@ Test(timer_exact, repeated_timers_expire_at_their_deadlines, .timeout = 10)
 	}
 }
 
+/* A timer that is armed, for one run or for several, is given another rate, which begins later. */
+Test(timer_exact, an_armed_timer_takes_another_rate, .timeout = 10)
+{
+	for (int way = 0; way < 8; way++) {
+		const enum baton_timer_policy policy =
+			way & 4 ? BATON_TIMER_CATCH_UP : BATON_TIMER_SKIP;
+		struct baton_timers *timers = virtual_of(0);
+		struct bell bell;
+
+		bell_init(&bell, timers, &resource);
+		cr_assert_eq(way & 1 ? baton_timer_arm_every(&bell.timer, 100, 7, policy)
+		                     : baton_timer_arm_at(&bell.timer, 100),
+		             0);
+		/* Or earlier: then the wheel is told. */
+		cr_assert_eq(baton_timer_arm_every(&bell.timer, way & 2 ? 50 : 200, 333, policy),
+		             0);
+		cr_assert_eq(baton_timers_advance_to(timers, 200 + 9 * 333), 10);
+		for (uint64_t run = 0; run < 10; run++)
+			cr_assert_eq(bell.ran_at[run], (way & 2 ? 50 : 200) + run * 333, "way %d",
+			             way);
+		cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+	}
+}
+
 static int note_order(struct bell *bell)
 {
 	journal_add(bell->argument, (int)bell->asked);
