@@ -52,6 +52,54 @@ Test(loop, the_descriptor_is_readable_exactly_while_there_are_jobs, .timeout = 1
 	baton_loop_destroy(loop);
 }
 
+/* Calls within calls, as deep as they go; there the loop is run. */
+struct descent {
+	struct baton_resource resources[BATON_CALLING_MAX];
+	struct baton_loop *loop;
+	size_t level;
+	size_t ran;
+	bool readable; /* after the run */
+};
+
+static void *descend(void *arg)
+{
+	struct descent *descent = arg;
+
+	if (descent->level < BATON_CALLING_MAX) {
+		MUST(baton_call(&descent->resources[descent->level++], descend, arg, NULL) == 0);
+		return NULL;
+	}
+	descent->ran = baton_loop_run(descent->loop, 0);
+	descent->readable = readable(descent->loop);
+	return NULL;
+}
+
+Test(loop, a_run_that_is_too_deep_leaves_the_descriptor_readable, .timeout = 10)
+{
+	struct baton_loop *loop = loop_create();
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct descent *descent = calloc(1, sizeof(*descent));
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step step;
+
+	MUST(descent);
+	descent->loop = loop;
+	config.executor = baton_loop_executor(loop);
+	baton_resource_init(&resource, &config);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	(void)descend(descent);
+	cr_assert_eq(descent->level, BATON_CALLING_MAX);
+	cr_assert_eq(descent->ran, 0);
+	cr_assert(descent->readable);
+	cr_assert_eq(baton_loop_run(loop, 0), 1);
+	cr_assert_eq(journal.count, 1);
+	resource_end(&resource);
+	baton_loop_destroy(loop);
+	free(descent);
+}
+
 static int resubmits(struct baton_task *task)
 {
 	struct step *step = baton_container_of(task, struct step, task);

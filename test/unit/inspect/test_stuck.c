@@ -46,13 +46,24 @@ static enum baton__cause cause(void)
 	return (enum baton__cause)board->file->line[0].cause;
 }
 
+/* A descriptor that takes a few bytes at a time, as a socket does that is nearly full; -1: none. The
+ * library's calls come here, too. */
+static int narrow = -1;
+
+ssize_t write(int fd, const void *bytes, size_t count)
+{
+	return syscall(SYS_write, fd, bytes, fd == narrow && count > 7 ? 7 : count);
+}
+
 static void dump(char *text, size_t size)
 {
 	int fds[2];
 	ssize_t length;
 
 	cr_assert_eq(pipe(fds), 0);
+	narrow = fds[1];
 	cr_assert_eq(baton_board_dump(board, fds[1]), 0);
+	narrow = -1;
 	length = read(fds[0], text, size - 1);
 	cr_assert_gt(length, 0);
 	text[length] = '\0';

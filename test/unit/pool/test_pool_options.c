@@ -7,6 +7,7 @@
 #include "pool/pool.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 /* Thread creation that can be made to fail: the library's calls come here too. */
 static atomic_int creations_left = -1; /* < 0: any number */
@@ -278,6 +279,18 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 	cr_assert_null(pool);
 }
 
+/* What the library answers in the child of a fork. */
+static int attached_in_child(void)
+{
+	const pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(-baton__thread_attach());
+	MUST(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
 /* No thread is started: what comes to the first creation has been accepted. */
 Test(pool_options, takes_as_many_threads_as_there_may_be, .timeout = 10)
 {
@@ -292,6 +305,8 @@ Test(pool_options, takes_as_many_threads_as_there_may_be, .timeout = 10)
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++)
 		cr_assert_eq(baton_pool_create(&most[i], &pool), -EAGAIN, "%zu", i);
 	cr_assert_null(pool);
+	/* A fork loses no thread of a pool that does not exist. */
+	cr_assert_eq(attached_in_child(), 0);
 }
 
 Test(pool_options, has_one_default_for_the_process, .timeout = 10)

@@ -426,3 +426,23 @@ Test(worker_steps, a_hot_job_alone_is_work_like_any_other, .timeout = 5)
 		cr_assert_not(baton__worker_has_work(worker));
 	}
 }
+
+/* ---- Jobs that are taken out of the queues ---- */
+
+/* A worker, or a thread from outside, takes one job out and puts the others back. */
+Test(worker_steps, what_a_withdrawal_puts_back_is_announced, .timeout = 5)
+{
+	for (int way = 0; way < 8; way++) {
+		const int others = way & 1 ? 3 : 0;
+		struct baton__worker *worker = begin(2);
+
+		inject(1 + others);
+		if (way & 2)
+			worker = NULL;
+		cr_assert(way & 4 ? baton__pool_recall(&bare.pool, worker, job(0))
+		                  : baton__pool_withdraw(&bare.pool, worker, job(0)));
+		cr_assert_eq(woke(), others > 0, "way %d", way);
+		cr_assert_eq(queued(&bare.workers[0]), worker ? others : 0);
+		cr_assert_eq(baton__injection_length(&bare.pool.injection), worker ? 0 : others);
+	}
+}

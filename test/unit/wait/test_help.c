@@ -378,3 +378,76 @@ Test(help, a_sleeper_outside_runs_what_is_handed_off_to_a_pool_that_is_stuck, .t
 	resource_end(&stuck);
 	resource_end(&busy);
 }
+
+/* ---- What a thread is shown to wait for ---- */
+
+struct outer_wait {
+	struct baton_task task; /* waits for `inner` */
+	struct baton_future inner, outer;
+	struct baton_future future; /* the task's */
+	struct baton__thread *self;
+	atomic_int tid;
+	sem_t entered;
+};
+
+static int wait_inside(struct baton_task *task)
+{
+	struct outer_wait *wait = baton_container_of(task, struct outer_wait, task);
+
+	gate_open(&wait->entered);
+	return baton_future_wait(&wait->inner, NULL);
+}
+
+static void *wait_outside(void *arg)
+{
+	struct outer_wait *wait = arg;
+	struct baton_future *both[] = {&wait->future, &wait->outer};
+
+	MUST(baton__thread_attach() == 0);
+	wait->self = baton__self;
+	atomic_store(&wait->tid, thread_id());
+	MUST(baton_future_wait_all(both, 2, NULL) == 0);
+	return NULL;
+}
+
+/* The sleeper helps with a task that waits, too; then it sleeps on. */
+Test(help, a_wait_that_goes_on_after_one_inside_it_is_shown_again, .timeout = 10)
+{
+	struct outer_wait wait = {.task = BATON_TASK_INIT(wait_inside, NULL),
+	                          .inner = BATON_PROMISE_INIT,
+	                          .outer = BATON_PROMISE_INIT,
+	                          .future = BATON_FUTURE_INIT};
+	struct baton_resource_config config;
+	struct baton_resource resource;
+	struct occupant occupant;
+	struct stash stash;
+	pthread_t thread;
+	uint64_t since_ns;
+
+	gate_init(&wait.entered);
+	queued_init(&resource, &config, &stash, NULL);
+	config.capture_limit = 1;
+	atomic_store(&stash.answer, 1);
+	occupy(&occupant, &resource);
+	baton_task_init(&wait.task, wait_inside, &wait.future);
+	cr_assert_eq(baton_submit(&resource, &wait.task), 0);
+	thread = thread_start(wait_outside, &wait);
+	until_at_least(&wait.tid, 1);
+	until_asleep(atomic_load(&wait.tid));
+	since_ns = __atomic_load_n(&wait.self->wait.since_ns, __ATOMIC_RELAXED);
+	cr_assert_neq(since_ns, 0);
+	release(&occupant);
+	gate_pass(&wait.entered);
+	until_asleep(atomic_load(&wait.tid));
+	cr_assert_gt(__atomic_load_n(&wait.self->wait.since_ns, __ATOMIC_RELAXED), since_ns);
+	cr_assert_eq(baton_future_complete(&wait.inner, 0, NULL), 0);
+	while (!baton_future_is_complete(&wait.future))
+		sched_yield();
+	until_asleep(atomic_load(&wait.tid));
+	cr_assert_eq(__atomic_load_n(&wait.self->wait.since_ns, __ATOMIC_RELAXED), since_ns);
+	cr_assert_eq(__atomic_load_n(&wait.self->wait.future, __ATOMIC_RELAXED), &wait.future);
+	cr_assert_eq(baton_future_complete(&wait.outer, 0, NULL), 0);
+	thread_join(thread);
+	stash_run(&stash);
+	resource_end(&resource);
+}
