@@ -178,7 +178,7 @@ function forget_variables(depth)
 		variables--
 }
 
-function declare(type, variable, depth)
+function declare(type, variable, depth, has_value)
 {
 	gsub(/const |static |register |volatile /, "", type)
 	gsub(/[ \t]/, "", type)
@@ -186,6 +186,24 @@ function declare(type, variable, depth)
 	variable_of[variables] = variable
 	type_of[variables] = type
 	depth_of[variables] = depth
+	value_of[variables] = has_value
+}
+
+# A variable that is declared without a value has one from the end of the expression on in which its
+# name first stands.
+function mention(variable, own)
+{
+	for (own = variables; own > 0 && variable_of[own] != variable; own--)
+		;
+	if (own && value_of[own] == "none")
+		value_of[own] = "soon"
+}
+
+function expression_ends(own)
+{
+	for (own = variables; own > 0; own--)
+		if (value_of[own] == "soon")
+			value_of[own] = "set"
 }
 
 function parameters(heading, part, count, i, at)
@@ -196,7 +214,7 @@ function parameters(heading, part, count, i, at)
 	for (i = 1; i <= count; i++) {
 		sub(/\)[ \t]*$/, "", part[i])
 		if (part[i] !~ /[()\[]/ && (at = match(part[i], /[A-Za-z_0-9]+$/)) > 1)
-			declare(substr(part[i], 1, at - 1), substr(part[i], at), 0)
+			declare(substr(part[i], 1, at - 1), substr(part[i], at), 0, "set")
 	}
 }
 
@@ -219,18 +237,26 @@ function declared(bare, at, type)
 	return ""
 }
 
-# The next variable of the same type, the first after the last; "": there is no other.
+# May the variable i stand where `own` stands?
+function may_replace(i, own)
+{
+	return type_of[i] == type_of[own] && variable_of[i] != variable_of[own] &&
+		value_of[i] == "set"
+}
+
+# The next variable of the same type, the first after the last, where both have a value; "": there
+# is no other.
 function other_variable(variable, i, own, first)
 {
 	for (own = variables; own > 0 && variable_of[own] != variable; own--)
 		;
-	if (!own)
+	if (!own || value_of[own] != "set")
 		return ""
 	for (i = own + 1; i <= variables; i++)
-		if (type_of[i] == type_of[own] && variable_of[i] != variable)
+		if (may_replace(i, own))
 			return variable_of[i]
 	for (first = 1; first < own; first++)
-		if (type_of[first] == type_of[own] && variable_of[first] != variable)
+		if (may_replace(first, own))
 			return variable_of[first]
 	return ""
 }
@@ -363,6 +389,8 @@ function faults(line, code, bare, rest, at, token, before, next_, digits, suffix
 		token = substr(rest, RSTART, RLENGTH)
 		before = substr(line, 1, at + RSTART - 2)
 		next_ = substr(line, at + RSTART - 1 + RLENGTH)
+		if (index(substr(rest, 1, RSTART), ";"))
+			expression_ends()
 		if (token ~ /^[0-9]/) {
 			digits = token
 			sub(/[ULl]+$/, "", digits)
@@ -385,10 +413,15 @@ function faults(line, code, bare, rest, at, token, before, next_, digits, suffix
 			   at + RSTART - 1 != declared_at &&
 			   (digits = other_variable(token)) != "") {
 			fault("variable", before, next_, digits)
+		} else if (token ~ /^[a-z_]/) {
+			mention(token)
 		}
 		at += RSTART - 1 + RLENGTH
 		rest = substr(rest, RSTART + RLENGTH)
 	}
+	if (bare ~ /[;{})]$/)
+		expression_ends()
 	if (variable != "")
-		declare(declared_type, variable, bare ~ /^\t+for / ? indent + 1 : indent)
+		declare(declared_type, variable, bare ~ /^\t+for / ? indent + 1 : indent,
+			declared_type ~ /static/ || bare ~ / = / ? "set" : "none")
 }
