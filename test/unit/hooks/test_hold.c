@@ -333,6 +333,56 @@ Test(hold, a_dropped_future_is_freed, .timeout = 10)
 	resource_end(&ledger.resource);
 }
 
+/* For a body: begins a call of a resource whose executor runs nothing yet. */
+struct beginning {
+	struct baton_resource *other;
+	struct baton_future *future;
+};
+
+static void *answer(void *arg)
+{
+	return arg;
+}
+
+static void begin_elsewhere(void *arg)
+{
+	struct beginning *beginning = arg;
+
+	MUST(baton_async(beginning->other, answer, beginning, &beginning->future) == 0);
+}
+
+/* The nodes of the calls lie among those of the held-back futures. */
+Test(hold, many_futures_take_no_memory_of_others, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	static struct beginning beginnings[MANY];
+	static struct entry entries[MANY];
+	struct baton_resource other;
+	struct ledger ledger;
+	struct stash stash;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	config.capture_limit = 0;
+	baton_resource_init(&other, &config);
+	ledger_init(&ledger, NULL);
+	entries_init(entries, MANY, &ledger);
+	for (int i = 1; i < MANY; i++) {
+		beginnings[i].other = &other;
+		entries[i].body = begin_elsewhere;
+		entries[i].arg = &beginnings[i];
+	}
+	entries_submit(entries, MANY);
+	stash_run(&stash);
+	for (int i = 1; i < MANY; i++) {
+		cr_assert_eq(baton_future_value(&entries[i].future), &entries[i]);
+		cr_assert_eq(baton_future_value(beginnings[i].future), &beginnings[i]);
+		baton_future_unref(beginnings[i].future);
+	}
+	resource_end(&other);
+	resource_end(&ledger.resource);
+}
+
 struct cancelling {
 	struct entry *entries;
 	enum baton_future_state seen[3];

@@ -288,6 +288,27 @@ Test(hooks, a_helper_stays_for_a_quantum_and_no_longer_than_its_batch, .timeout 
 	resource_end(&ledger.resource);
 }
 
+/* A helper gives the baton back after some 1,000 tasks, whatever the quantum. */
+Test(hooks, a_helper_stays_no_longer_than_it_helps, .timeout = 10)
+{
+	static struct entry entries[4000];
+	struct ledger ledger;
+	struct stash stash;
+
+	stash_init(&stash);
+	ledger_init(&ledger, &stash.executor);
+	ledger.config.quantum = UINT32_MAX;
+	entries_init(entries, 4000, &ledger);
+	for (int i = 0; i < 4000; i++)
+		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
+	cr_assert_eq(baton_future_wait(&entries[0].future, NULL), 0);
+	cr_assert(ledger_balanced(&ledger));
+	cr_assert_lt(ledger.entered, 2000);
+	stash_run(&stash);
+	cr_assert_eq(atomic_load(&ledger.committed), 4000);
+	resource_end(&ledger.resource);
+}
+
 Test(hooks, a_helper_without_held_completions_shares_no_batch, .timeout = 10)
 {
 	struct ledger ledger;

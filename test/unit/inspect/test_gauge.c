@@ -119,6 +119,36 @@ Test(gauge, a_run_is_as_long_as_its_function, .timeout = 10)
 	baton_board_destroy(board);
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* If the system has stopped the thread in some runs, so that they were long, a round says nothing,
+ * and another one follows. */
+Test(gauge, of_short_runs_a_trace_has_few, .timeout = 20)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	const uint64_t runs = 20 * BATON__SHORT_ALL;
+	struct baton_board *board = NULL;
+	uint64_t kept = runs;
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+	for (int round = 0; round < 50 && kept > runs / 4; round++) {
+		cr_assert_eq(baton_board_trace_start(board), 0);
+		for (uint64_t i = 0; i < runs; i++)
+			cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+		kept = baton__self->ring->head;
+		cr_assert_gt(kept, BATON__SHORT_ALL);
+		cr_assert_eq(baton_board_trace_stop(board, "/dev/null"), 0);
+	}
+	cr_assert_leq(kept, runs / 4);
+	resource_end(&resource);
+	baton_board_leave(board, &resource);
+	baton_board_destroy(board);
+}
+
 static struct baton_resource shown;
 static struct baton_resource_stats *stats;
 static _Atomic uintptr_t seen;
