@@ -56,6 +56,13 @@ static void disarm(void)
 		(void)baton_timer_disarm(&timer[i]);
 }
 
+/* All have expired, and run here. */
+static void expire(void)
+{
+	if (baton_timers_advance(timers, 1000 * BATON_SECOND) != ROUNDS)
+		abort();
+}
+
 static void ask(void)
 {
 	for (int i = 0; i < ROUNDS; i++)
@@ -141,6 +148,7 @@ void counts_modules(void)
 		baton_timer_init(&timer[i], timers, &resource, no_run);
 	row("timer, armed for later", (struct counts){1, 0, 0}, arm_later, arm_later);
 	row("timer, disarmed", (struct counts){1, 0, 0}, arm_later, disarm);
+	row("timer, expired and run", (struct counts){9.5, 0, 0}, arm_later, expire);
 	for (int i = 0; i < ROUNDS; i++)
 		(void)baton_timer_stop(&timer[i]);
 	(void)baton_timers_destroy(timers);

@@ -102,9 +102,14 @@ static void stops(void)
 
 static void stops_then(void)
 {
+	bool waits;
+
 	baton_promise_init(&gone);
 	(void)baton_timer_stop_then(&timer, &gone);
+	waits = !baton_future_is_complete(&gone);
 	sim_require(baton_future_wait(&gone, NULL) == 0);
+	/* A timer for whose end somebody waits is told of by `gone` alone. */
+	sim_require(!waits || !noted);
 	give_back();
 }
 
