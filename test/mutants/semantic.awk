@@ -8,9 +8,10 @@
 # LINE, TEXT: what is changed, and what stands there without the fault.
 # NAME: file:function:fault:n, n counting the faults of this sort within the function. HEADER: where
 # structs are declared; each member is mistaken for the next one of the same type, and so is each
-# parameter and local variable of a function. Three macros stand for a condition that is turned
-# round, never true or always true; see semantic_try.sh. An operand of && or || is dropped: the
-# operator's neutral element, 1 or 0, stands in its place.
+# parameter and local variable of a function. One is added to a limit, a macro whose name ends in
+# _MAX or _MIN. Three macros stand for a condition that is turned round, never true or always true;
+# see semantic_try.sh. An operand of && or || is dropped: the operator's neutral element, 1 or 0,
+# stands in its place.
 
 BEGIN {
 	change["<"] = "<="
@@ -406,6 +407,9 @@ function faults(line, code, bare, rest, at, token, before, next_, digits, suffix
 		} else if (token ~ /^E[A-Z0-9]+$/ && before ~ /-$/) {
 			if (token != "EDOM")
 				fault("status", before, next_, "EDOM")
+		} else if (token ~ /_(MAX|MIN)(_NS)?$/ && token !~ /^(U?INT[0-9]*|SIZE)_MAX$/ &&
+			   bare !~ /^\t+[a-z0-9_ ]+[a-z0-9_]+\[[^]]+\];$/) {
+			fault("limit", before, next_, "(" token " + 1)")
 		} else if (token in change &&
 			   (token !~ /^[-+<>]$/ || (before ~ / $/ && next_ ~ /^ /))) {
 			fault(sort_of[token], before, next_, change[token])
