@@ -459,3 +459,41 @@ Test(remote, a_node_that_the_server_has_forgotten_fails_what_waits_and_goes_on)
 	baton_remote_destroy(owner);
 	server_stop(&server);
 }
+
+/* A call takes one task: of those that wait at the node one at most was in a call. */
+Test(remote, a_node_that_the_server_has_forgotten_submits_what_was_in_no_call)
+{
+	static struct question questions[200];
+	struct baton_remote_options options = {
+		.redis = {.queue = "test"},
+		.node = "guest",
+		.partitions = PARTITIONS,
+		.lease_ns = 60 * BATON_SECOND,
+		.batch_max = 1,
+	};
+	struct baton_remote *owner;
+	struct baton_remote *guest;
+	struct server server;
+	int forgotten = 0;
+
+	server_start(&server, NULL);
+	owner = join(&server, "owner", 60 * BATON_SECOND, count, NULL);
+	options.redis.socket = server.socket;
+	cr_assert_eq(baton_remote_create(&options, &guest), 0);
+	expect(guest, "a", "1");
+	cr_assert_eq(server_number(&server, "DEL {test}:remote:seq:%s {test}:remote:to:%s",
+	                           baton_remote_node(guest), baton_remote_node(guest)),
+	             2);
+	for (int i = 0; i < 200; i++)
+		cr_assert_eq(ask(guest, &questions[i], "a", ""), 0);
+	for (int i = 0; i < 200; i++) {
+		const int status = await(&questions[i]);
+
+		cr_assert(status == 0 || status == -ESTALE);
+		forgotten += status == -ESTALE;
+	}
+	cr_assert_leq(forgotten, 1);
+	baton_remote_destroy(guest);
+	baton_remote_destroy(owner);
+	server_stop(&server);
+}

@@ -273,6 +273,38 @@ Test(remote_refused, a_server_without_memory_refuses_and_loses_nothing)
 	server_stop(&server);
 }
 
+/* The server dies with the first attempt unread, and has no memory for the second. */
+Test(remote_refused, after_an_attempt_without_answer_what_was_accepted_before_is_kept)
+{
+	static const char *const full[] = {"--maxmemory", "1", NULL};
+	struct question accepted;
+	struct question late;
+	struct server server;
+	struct gate gate;
+	struct baton_remote *remote;
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	remote = join(&server, "one", 60 * BATON_SECOND, pass_gate, &gate);
+	cr_assert_eq(ask(remote, &accepted, "a", ""), 0);
+	await_entered(&gate);
+	cr_assert_eq(kill(server.pid, SIGSTOP), 0);
+	cr_assert_eq(ask(remote, &late, "b", ""), 0);
+	usleep(20000);
+	cr_assert_eq(kill(server.pid, SIGKILL), 0);
+	server_kill(&server);
+	server_restart(&server, full);
+	cr_assert_eq(await(&late), -ENOMEM);
+	freeReplyObject(server_ask(&server, "CONFIG SET maxmemory 0"));
+	/* The connection is another one, so that the task may be read, and run, twice. */
+	for (int i = 0; i < 3; i++)
+		sem_post(&gate.open);
+	cr_assert_eq(await(&accepted), 0);
+	expect(remote, "b", "1");
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
 /* Nor can the node ask there what was accepted before. */
 Test(remote_refused, while_the_server_is_away_tasks_are_refused_and_not_after_it_is_back)
 {
