@@ -22,6 +22,6 @@ for try in 1 2 3 fails; do
 	! SEMANTIC_TRACE=$trace timeout 120 "$@" >/dev/null 2>&1 || break
 done
 echo "seconds $((($(date +%s%N) - begin) / 1000000))" | awk '{print $1, $2 / 1000}'
-LC_ALL=C grep -obUaP '\x01' "$trace" | cut -d : -f 1 |
-	awk 'NR == FNR {entered[$1] = 1; next}
+cmp -l "$trace" /dev/zero 2>/dev/null |
+	awk 'NR == FNR {entered[$1 - 1] = 1; next}
 		$1 in entered {for (i = 2; i <= NF; i++) if (!seen[$i]++) print $i}' - "$lines"
