@@ -240,16 +240,17 @@ SIM_SCENARIO(bound_lent_own, "a task drops for its own submit, beside a submitte
 	sim_scene_end();
 }
 
-static void asks_whether_to_yield(struct sim_piece *piece)
+static void fills_and_asks(struct sim_piece *piece)
 {
+	submit_maybe(piece + 1);
 	(void)baton_should_yield();
 }
 
 SIM_SCENARIO(bound_lent_yield, "a task looks at the queue that it has lent")
 {
 	init_lent(1, 1);
-	sim_scene.pieces[0].body = asks_whether_to_yield;
-	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_scene.pieces[0].body = fills_and_asks;
+	(void)sim_piece_init(1, 0, false);
 	sim_start(submit_maybe, sim_piece_init(2, 0, false));
 	sim_drive(sim_scene.manual);
 	sim_scene_end();
@@ -293,6 +294,21 @@ SIM_SCENARIO(bound_lent_shelf, "dropped from a suspended resource while it is re
 	init_lent(1, 1);
 	sim_start(suspends, NULL);
 	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+SIM_SCENARIO(bound_lent_resume, "dropped from a full resource while it is resumed")
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	init_lent(0, 1);
+	sim_calm(true);
+	sim_require(baton_resource_suspend(&sim_scene.topic.resource, &suspension) == 0);
+	submit_maybe(sim_piece_init(0, 0, false));
+	sim_calm(false);
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_require(baton_resource_resume(&suspension) == 0);
 	sim_drive(sim_scene.manual);
 	sim_scene_end();
 }
@@ -354,11 +370,29 @@ static void cancel_all(void *none)
 	sim_require(baton_resource_cancel_pending(&sim_scene.topic.resource) == 0);
 }
 
-SIM_SCENARIO(bound_lent_close, "dropped for while the resource is closed", .bound = 1)
+/* What it has submitted, and what another thread submits beside it, is accepted before the close,
+ * and cancelled; or refused. */
+static void closes_and_cancels(struct sim_piece *piece)
+{
+	submit_maybe(piece + 1);
+	sim_start(submit_maybe, piece + 2);
+	close_it(NULL);
+	cancel_all(NULL);
+}
+
+static void must_not_run(struct sim_piece *piece)
+{
+	sim_require(false);
+}
+
+SIM_SCENARIO(bound_lent_close, "dropped for while the resource is closed, and all is cancelled")
 {
 	init_lent(1, 1);
-	sim_start(close_it, NULL);
-	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_scene.pieces[0].body = closes_and_cancels;
+	(void)sim_piece_init(1, 0, false);
+	(void)sim_piece_init(2, 0, false);
+	sim_scene.pieces[1].body = must_not_run;
+	sim_scene.pieces[2].body = must_not_run;
 	sim_drive(sim_scene.manual);
 	sim_scene_end();
 }
