@@ -40,8 +40,8 @@ struct baton_redis_backend {
 /* ---- Calls ---- */
 
 /* Name, address and lease come first in several functions. */
-static void begin(const struct baton_redis_backend *backend, struct baton__redis_call *call,
-                  const char *function)
+static void begin_call(const struct baton_redis_backend *backend, struct baton__redis_call *call,
+                       const char *function)
 {
 	baton__redis_call_init(call, function);
 	baton__redis_add_text(call, backend->name);
@@ -56,7 +56,7 @@ static int renew(struct baton_redis_backend *backend, bool *own)
 	redisReply *reply = NULL;
 	int error;
 
-	begin(backend, &call, "renew");
+	begin_call(backend, &call, "renew");
 	if (backend->running) {
 		baton__redis_add_text(&call, backend->id);
 		baton__redis_add_text(&call, backend->epoch);
@@ -77,7 +77,7 @@ static void stop_running(struct baton_redis_backend *backend)
 	baton__redis_unask(backend->redis);
 }
 
-static void forget_task(struct baton_redis_backend *backend)
+static void free_task(struct baton_redis_backend *backend)
 {
 	freeReplyObject(backend->task);
 	free(backend->files);
@@ -124,16 +124,16 @@ static int accept_task(struct baton_redis_backend *backend, struct baton_redis_o
 }
 
 /* An entry of q:out is this backend's to take. */
-static int take(struct baton_redis_backend *backend, const redisReply *entry,
-                struct baton_redis_order *order)
+static int take_entry(struct baton_redis_backend *backend, const redisReply *entry,
+                      struct baton_redis_order *order)
 {
 	struct baton__redis_call call;
 	int error;
 
-	forget_task(backend);
+	free_task(backend);
 	snprintf(backend->id, sizeof(backend->id), "%s", baton__redis_field(entry, "id"));
 	snprintf(backend->epoch, sizeof(backend->epoch), "%s", baton__redis_field(entry, "epoch"));
-	begin(backend, &call, "take");
+	begin_call(backend, &call, "take");
 	baton__redis_add_text(&call, baton__redis_text(baton__redis_at(entry, 0)));
 	baton__redis_add_text(&call, backend->id);
 	baton__redis_add_text(&call, backend->epoch);
@@ -146,7 +146,7 @@ static int take(struct baton_redis_backend *backend, const redisReply *entry,
 }
 
 /* Takes over an entry that another backend was given a lease ago, and has not taken. */
-static int claim(struct baton_redis_backend *backend, struct baton_redis_order *order)
+static int claim_stale(struct baton_redis_backend *backend, struct baton_redis_order *order)
 {
 	struct baton__redis_call call;
 	redisReply *reply = NULL;
@@ -165,7 +165,7 @@ static int claim(struct baton_redis_backend *backend, struct baton_redis_order *
 	error = baton__redis_do(backend->redis, &call, &reply);
 	entry = baton__redis_at(baton__redis_at(reply, 1), 0);
 	if (!error && baton__redis_at(entry, 1))
-		error = take(backend, entry, order);
+		error = take_entry(backend, entry, order);
 	/* The read that waits for a task would get one that others could run. */
 	if (backend->running)
 		baton__redis_unask(backend->redis);
@@ -175,7 +175,7 @@ static int claim(struct baton_redis_backend *backend, struct baton_redis_order *
 
 /* ---- Reading ---- */
 
-static int ask(struct baton_redis_backend *backend)
+static int ask_orders(struct baton_redis_backend *backend)
 {
 	struct baton__redis_call call;
 
@@ -203,8 +203,8 @@ static int ask(struct baton_redis_backend *backend)
 	return baton__redis_ask(backend->redis, &call);
 }
 
-static void obey(struct baton_redis_backend *backend, const redisReply *entry,
-                 struct baton_redis_order *order)
+static void obey_order(struct baton_redis_backend *backend, const redisReply *entry,
+                       struct baton_redis_order *order)
 {
 	const char *what = baton__redis_field(entry, "what");
 
@@ -234,7 +234,7 @@ static int read_answer(struct baton_redis_backend *backend, struct baton_redis_o
 	entry = baton__redis_at(
 		baton__redis_stream(backend->redis, backend->order, ":orders:", backend->name), 0);
 	if (entry)
-		obey(backend, entry, order);
+		obey_order(backend, entry, order);
 	if (backend->running)
 		return 0;
 	entry = baton__redis_at(baton__redis_stream(backend->redis, backend->order, ":out", NULL),
@@ -242,7 +242,7 @@ static int read_answer(struct baton_redis_backend *backend, struct baton_redis_o
 	if (!entry)
 		backend->history = false;
 	else
-		error = take(backend, entry, order);
+		error = take_entry(backend, entry, order);
 	return error;
 }
 
@@ -265,7 +265,7 @@ static int look_after_lease(struct baton_redis_backend *backend, struct baton_re
 	}
 	if (!error && !backend->running && own && now >= backend->claim_at) {
 		backend->claim_at = now + backend->lease_ns / 3;
-		error = claim(backend, order);
+		error = claim_stale(backend, order);
 	}
 	return error;
 }
@@ -281,7 +281,7 @@ BATON_EXPORT int baton_redis_backend_next(struct baton_redis_backend *backend,
 		error = look_after_lease(backend, order);
 	/* If the caller ends a new task before the next call, no read of its orders is needed. */
 	if (!error && !backend->redis->asked && order->what != BATON_REDIS_RUN)
-		error = ask(backend);
+		error = ask_orders(backend);
 	return error;
 }
 
@@ -329,8 +329,8 @@ BATON_EXPORT int baton_redis_backend_effect(struct baton_redis_backend *backend,
 	return call_held(backend, &call);
 }
 
-static int finish(struct baton_redis_backend *backend, const struct baton_redis_result *result,
-                  bool with_effect)
+static int finish_task(struct baton_redis_backend *backend, const struct baton_redis_result *result,
+                       bool with_effect)
 {
 	struct baton__redis_call call;
 	char text[16];
@@ -352,14 +352,14 @@ static int finish(struct baton_redis_backend *backend, const struct baton_redis_
 BATON_EXPORT int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
                                             const char *reason)
 {
-	return finish(backend, &(struct baton_redis_result){.status = status, .reason = reason},
-	              false);
+	return finish_task(backend,
+	                   &(struct baton_redis_result){.status = status, .reason = reason}, false);
 }
 
 BATON_EXPORT int baton_redis_backend_conclude(struct baton_redis_backend *backend,
                                               const struct baton_redis_result *result)
 {
-	return finish(backend, result, true);
+	return finish_task(backend, result, true);
 }
 
 /* ---- Create, destroy ---- */
@@ -408,7 +408,7 @@ BATON_EXPORT void baton_redis_backend_destroy(struct baton_redis_backend *backen
 	baton__redis_add_text(&call, backend->name);
 	/* A server that does not hear of it finds out by the lease. */
 	baton__redis_do_once(backend->redis, &call);
-	forget_task(backend);
+	free_task(backend);
 	freeReplyObject(backend->order);
 	free(backend->name);
 	free(backend->address);

@@ -19,7 +19,7 @@ void baton__redis_call_init(struct baton__redis_call *call, const char *function
 	*call = (struct baton__redis_call){.function = function};
 }
 
-static bool make_room(struct baton__redis_call *call, size_t more)
+static bool grow_text(struct baton__redis_call *call, size_t more)
 {
 	size_t room = call->room ? call->room : 256;
 	char *text;
@@ -46,7 +46,7 @@ static bool make_room(struct baton__redis_call *call, size_t more)
 
 void baton__redis_add(struct baton__redis_call *call, const void *data, size_t size)
 {
-	if (!make_room(call, size + 32))
+	if (!grow_text(call, size + 32))
 		return;
 	call->size += (size_t)snprintf(call->text + call->size, 32, "$%zu\r\n", size);
 	if (size > 0)
@@ -90,7 +90,7 @@ void baton__redis_add_all(struct baton__redis_call *call, const struct baton__re
 	if (!call->error)
 		call->error = other->error;
 	/* An empty call has no text. */
-	if (other->size == 0 || !make_room(call, other->size))
+	if (other->size == 0 || !grow_text(call, other->size))
 		return;
 	memcpy(call->text + call->size, other->text, other->size);
 	call->size += other->size;

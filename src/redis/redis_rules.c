@@ -24,7 +24,7 @@ uint64_t baton__scheduler_now(const struct baton_redis_scheduler *scheduler)
 
 /* ---- Items ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
 	return strcmp(((const struct baton__redis_item *)a)->id,
 	              ((const struct baton__redis_item *)b)->id);
@@ -37,12 +37,12 @@ struct baton__redis_item *baton__scheduler_find(const struct baton_redis_schedul
 	struct baton__redis_item **found;
 
 	snprintf(key.id, sizeof(key.id), "%s", id);
-	found = tfind(&key, &scheduler->items, compare);
+	found = tfind(&key, &scheduler->items, compare_ids);
 	return found ? *found : NULL;
 }
 
-static struct baton__redis_item *add(struct baton_redis_scheduler *scheduler, const char *id,
-                                     uint64_t number, uint32_t kind)
+static struct baton__redis_item *add_item(struct baton_redis_scheduler *scheduler, const char *id,
+                                          uint64_t number, uint32_t kind)
 {
 	struct baton__redis_item *item = calloc(1, sizeof(*item));
 
@@ -54,7 +54,7 @@ static struct baton__redis_item *add(struct baton_redis_scheduler *scheduler, co
 			item->slots[i].item = item;
 			baton_rules_entry_init(&item->slots[i].entry, kind);
 		}
-		if (tsearch(item, &scheduler->items, compare))
+		if (tsearch(item, &scheduler->items, compare_ids))
 			return item;
 		free(item);
 	}
@@ -62,14 +62,14 @@ static struct baton__redis_item *add(struct baton_redis_scheduler *scheduler, co
 	return NULL;
 }
 
-static struct baton_rules_entry *entry_of(struct baton__redis_item *item)
+static struct baton_rules_entry *rules_entry_of(struct baton__redis_item *item)
 {
 	return &item->slots[item->current].entry;
 }
 
-static void drop(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+static void drop_item(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
 {
-	tdelete(item, &scheduler->items, compare);
+	tdelete(item, &scheduler->items, compare_ids);
 	free(item);
 }
 
@@ -78,15 +78,15 @@ void baton__scheduler_end(struct baton_redis_scheduler *scheduler, struct baton_
 {
 	uint64_t now = baton__scheduler_now(scheduler);
 
-	if (baton_rules_withdraw(&scheduler->rules, entry_of(item), now) == -EINPROGRESS)
-		baton_rules_finish(&scheduler->rules, entry_of(item), now);
-	drop(scheduler, item);
+	if (baton_rules_withdraw(&scheduler->rules, rules_entry_of(item), now) == -EINPROGRESS)
+		baton_rules_finish(&scheduler->rules, rules_entry_of(item), now);
+	drop_item(scheduler, item);
 }
 
 /* ---- What the rules decide ---- */
 
-static void report(const struct baton_redis_scheduler *scheduler, const char *what,
-                   const struct baton__redis_item *item, uint64_t ns)
+static void report_decision(const struct baton_redis_scheduler *scheduler, const char *what,
+                            const struct baton__redis_item *item, uint64_t ns)
 {
 	struct baton_redis_decision decision = {
 		.what = what, .id = item->id, .kind = item->kind, .ns = ns};
@@ -123,7 +123,7 @@ static void move(struct baton_redis_scheduler *scheduler, const char *what,
 		add_ns(moves, ns);
 	}
 	baton__redis_add_number(moves, baton__scheduler_now(scheduler) / BATON__REDIS_US);
-	report(scheduler, what, item, ns);
+	report_decision(scheduler, what, item, ns);
 }
 
 static struct baton_redis_scheduler *scheduler_of(struct baton_rules *rules)
@@ -136,38 +136,39 @@ static const struct baton__redis_item *item_of(struct baton_rules_entry *entry)
 	return baton_container_of(entry, struct baton__redis_slot, entry)->item;
 }
 
-static void on_start(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run)
+static void start_item(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run)
 {
 	move(scheduler_of(rules), "start", item_of(entry), may_run);
 }
 
-static void on_shorten(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run)
+static void shorten_item(struct baton_rules *rules, struct baton_rules_entry *entry,
+                         uint64_t may_run)
 {
 	move(scheduler_of(rules), "shorten", item_of(entry), may_run);
 }
 
-static void on_halt(struct baton_rules *rules, struct baton_rules_entry *entry)
+static void halt_item(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
 	move(scheduler_of(rules), "halt", item_of(entry), 0);
 }
 
-static void on_estimate(struct baton_rules *rules, struct baton_rules_entry *entry,
-                        uint64_t at_most)
+static void estimate_item(struct baton_rules *rules, struct baton_rules_entry *entry,
+                          uint64_t at_most)
 {
 	move(scheduler_of(rules), "estimate", item_of(entry), at_most);
 }
 
-static void on_overrun(struct baton_rules *rules, struct baton_rules_entry *entry)
+static void report_overrun(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
-	report(scheduler_of(rules), "overrun", item_of(entry), 0);
+	report_decision(scheduler_of(rules), "overrun", item_of(entry), 0);
 }
 
 const struct baton_rules_events baton__scheduler_events = {
-	.start = on_start,
-	.shorten = on_shorten,
-	.halt = on_halt,
-	.estimate = on_estimate,
-	.overrun = on_overrun,
+	.start = start_item,
+	.shorten = shorten_item,
+	.halt = halt_item,
+	.estimate = estimate_item,
+	.overrun = report_overrun,
 };
 
 /* ---- What the rules are told ---- */
@@ -179,9 +180,10 @@ static bool arrive(struct baton_redis_scheduler *scheduler, struct baton__redis_
 	int error;
 
 	if (item->kind == BATON_RULES_INTERACTIVE)
-		error = baton_rules_arrive(&scheduler->rules, entry_of(item), now);
+		error = baton_rules_arrive(&scheduler->rules, rules_entry_of(item), now);
 	else
-		error = baton_rules_arrive_at(&scheduler->rules, entry_of(item), item->number, now);
+		error = baton_rules_arrive_at(&scheduler->rules, rules_entry_of(item), item->number,
+		                              now);
 	if (error)
 		move(scheduler, "deny", item, 0);
 	return !error;
@@ -196,21 +198,21 @@ void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const cha
 		return;
 	if (item)
 		baton__scheduler_end(scheduler, item);
-	item = add(scheduler, id, number, kind);
+	item = add_item(scheduler, id, number, kind);
 	if (item && !arrive(scheduler, item))
-		drop(scheduler, item);
+		drop_item(scheduler, item);
 }
 
 /*
  * The task's backend is lost. The task waits again in one slot before its run ends in the other, so
  * that no later task takes the place. An interactive task cannot wait: its run ends first.
  */
-static void lost(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+static void wait_again(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
 {
-	struct baton_rules_entry *old = entry_of(item);
+	struct baton_rules_entry *old = rules_entry_of(item);
 	bool waits;
 
-	report(scheduler, "lost", item, 0);
+	report_decision(scheduler, "lost", item, 0);
 	if (item->kind == BATON_RULES_INTERACTIVE) {
 		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
 		waits = arrive(scheduler, item);
@@ -220,7 +222,7 @@ static void lost(struct baton_redis_scheduler *scheduler, struct baton__redis_it
 		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
 	}
 	if (!waits)
-		drop(scheduler, item);
+		drop_item(scheduler, item);
 }
 
 void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redisReply *entry)
@@ -231,7 +233,7 @@ void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redis
 	if (!item || item->number != strtoull(baton__redis_field(entry, "number"), NULL, 10))
 		return;
 	if (strcmp(baton__redis_field(entry, "what"), "lost") == 0)
-		lost(scheduler, item);
+		wait_again(scheduler, item);
 	else
 		baton__scheduler_end(scheduler, item);
 }
@@ -252,17 +254,17 @@ void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const red
 		.started_ns = baton__redis_number(baton__redis_at(runs, at + 4)) * BATON__REDIS_US,
 	};
 	struct baton__redis_item *item =
-		add(scheduler, baton__redis_text(baton__redis_at(runs, at)), run.number,
-	            (uint32_t)baton__redis_number(baton__redis_at(runs, at + 2)));
+		add_item(scheduler, baton__redis_text(baton__redis_at(runs, at)), run.number,
+	                 (uint32_t)baton__redis_number(baton__redis_at(runs, at + 2)));
 
 	if (run.started_ns > now)
 		run.started_ns = now;
 	if (run.assigned > slowest)
 		run.assigned = slowest;
 	if (item && item->kind > slowest && item->kind < BATON_RULES_CLASSES_MAX)
-		baton_rules_entry_init(entry_of(item), slowest);
-	if (item && baton_rules_restore(&scheduler->rules, entry_of(item), &run, now))
-		drop(scheduler, item); /* a record that no scheduler wrote */
+		baton_rules_entry_init(rules_entry_of(item), slowest);
+	if (item && baton_rules_restore(&scheduler->rules, rules_entry_of(item), &run, now))
+		drop_item(scheduler, item); /* a record that no scheduler wrote */
 }
 
 void baton__scheduler_drop_all(struct baton_redis_scheduler *scheduler)

@@ -156,7 +156,7 @@ static int sweep(struct baton_redis_scheduler *scheduler)
 }
 
 /* Sends the moves until there are none: if a task that should start is gone, others may start. */
-static int admit(struct baton_redis_scheduler *scheduler)
+static int send_moves(struct baton_redis_scheduler *scheduler)
 {
 	/* Ends: each round but the last ends tasks. */
 	while (scheduler->moves.count > 0) {
@@ -261,7 +261,7 @@ static int lead(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns)
 	/* A decision that found no memory is made anew, from what the server knows. */
 	scheduler->broken |= scheduler->moves.error != 0;
 	if (!error && !scheduler->broken)
-		error = admit(scheduler);
+		error = send_moves(scheduler);
 	if (!error && scheduler->broken)
 		error = baton__redis_fail(scheduler->redis, -ENOMEM, "no memory");
 	return error;

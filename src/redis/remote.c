@@ -101,7 +101,7 @@ static void *home_main(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct baton_remote *remote)
+static int start_home_thread(struct baton_remote *remote)
 {
 	sigset_t all;
 	sigset_t old;
@@ -221,7 +221,7 @@ BATON_EXPORT int baton_remote_create(const struct baton_remote_options *options,
 	if (!error)
 		error = baton__remote_join(new);
 	if (!error) {
-		error = start_thread(new);
+		error = start_home_thread(new);
 		if (error)
 			baton__remote_leave(new);
 	}

@@ -77,7 +77,7 @@ int baton__remote_open_names(struct baton_remote *remote)
 }
 
 /* Keeps the object while it is among those that were opened last. */
-static void keep(struct baton_remote *remote, struct baton_registry_entry *entry)
+static void keep_open(struct baton_remote *remote, struct baton_registry_entry *entry)
 {
 	struct baton_registry_entry **place = &remote->kept[remote->kept_next];
 
@@ -99,7 +99,7 @@ void baton__remote_forget_names(struct baton_remote *remote)
 
 /* ---- From an entry to a job ---- */
 
-static const redisReply *field(const redisReply *entry, const char *name)
+static const redisReply *field_of(const redisReply *entry, const char *name)
 {
 	const redisReply *fields = baton__redis_at(entry, 1);
 
@@ -109,7 +109,7 @@ static const redisReply *field(const redisReply *entry, const char *name)
 	return NULL;
 }
 
-static char *put(char **at, const void *data, size_t size)
+static char *put_text(char **at, const void *data, size_t size)
 {
 	char *begin = *at;
 
@@ -120,7 +120,7 @@ static char *put(char **at, const void *data, size_t size)
 	return begin;
 }
 
-static size_t length_of(const redisReply *reply)
+static size_t reply_length(const redisReply *reply)
 {
 	return reply && reply->str ? reply->len : 0;
 }
@@ -129,12 +129,12 @@ static struct baton_remote_job *make_job(struct baton_remote *remote, uint32_t p
                                          const redisReply *entry)
 {
 	const redisReply *id = baton__redis_at(entry, 0);
-	const redisReply *from = field(entry, "node");
-	const redisReply *number = field(entry, "number");
-	const redisReply *name = field(entry, "name");
-	const redisReply *data = field(entry, "data");
-	size_t size = length_of(id) + length_of(from) + length_of(number) + EPOCH_SIZE +
-	              length_of(name) + length_of(data) + 5;
+	const redisReply *from = field_of(entry, "node");
+	const redisReply *number = field_of(entry, "number");
+	const redisReply *name = field_of(entry, "name");
+	const redisReply *data = field_of(entry, "data");
+	size_t size = reply_length(id) + reply_length(from) + reply_length(number) + EPOCH_SIZE +
+	              reply_length(name) + reply_length(data) + 5;
 	struct baton_remote_job *job = calloc(1, sizeof(*job) + size);
 	char *at = (char *)(job + 1);
 
@@ -143,16 +143,16 @@ static struct baton_remote_job *make_job(struct baton_remote *remote, uint32_t p
 	job->remote = remote;
 	job->partition = partition;
 	job->epoch = remote->partitions[partition].epoch;
-	job->entry = put(&at, baton__redis_text(id), length_of(id));
-	job->from = put(&at, baton__redis_text(from), length_of(from));
-	job->number = put(&at, baton__redis_text(number), length_of(number));
-	job->data = put(&at, baton__redis_text(data), length_of(data));
-	job->size = length_of(data);
+	job->entry = put_text(&at, baton__redis_text(id), reply_length(id));
+	job->from = put_text(&at, baton__redis_text(from), reply_length(from));
+	job->number = put_text(&at, baton__redis_text(number), reply_length(number));
+	job->data = put_text(&at, baton__redis_text(data), reply_length(data));
+	job->size = reply_length(data);
 	job->key = at;
-	job->key_size = EPOCH_SIZE + length_of(name);
+	job->key_size = EPOCH_SIZE + reply_length(name);
 	memcpy(at, &job->epoch, EPOCH_SIZE);
 	at += EPOCH_SIZE;
-	put(&at, baton__redis_text(name), length_of(name));
+	put_text(&at, baton__redis_text(name), reply_length(name));
 	/* Another program's entry: ended without a run. */
 	if (!name)
 		job->status = -EBADMSG;
@@ -176,8 +176,8 @@ static void give_up(struct baton_remote *remote, struct baton_remote_job *jobs, 
 	baton__remote_begin_anew(remote, error);
 }
 
-static struct baton__remote_name *found(struct baton_remote *remote,
-                                        const struct baton_remote_job *job)
+static struct baton__remote_name *find_open(struct baton_remote *remote,
+                                            const struct baton_remote_job *job)
 {
 	struct baton_registry_entry *entry;
 
@@ -197,7 +197,7 @@ static int find_names(struct baton_remote *remote, struct baton_remote_job *jobs
 	for (struct baton_remote_job *job = jobs; job; job = job->next) {
 		if (job->status)
 			continue;
-		job->name = found(remote, job);
+		job->name = find_open(remote, job);
 		if (job->name)
 			continue;
 		baton__redis_add_number(&call, job->partition);
@@ -215,14 +215,14 @@ static void acquire_name(struct baton_remote *remote, struct baton_remote_job *j
 	struct baton_registry_entry *entry;
 
 	remote->initial = state;
-	job->name = found(remote, job); /* an earlier job of the same read may have opened it */
+	job->name = find_open(remote, job); /* an earlier job of the same read may have opened it */
 	if (job->name)
 		return;
 	job->status = baton_registry_acquire(remote->names, job->key, job->key_size, &entry);
 	if (job->status)
 		return;
 	job->name = baton_container_of(entry, struct baton__remote_name, entry);
-	keep(remote, entry);
+	keep_open(remote, entry);
 }
 
 static void feed(struct baton_remote *remote, struct baton_remote_job *jobs)
@@ -270,7 +270,7 @@ static void lose_messages(struct baton_remote *remote)
 static void hear(struct baton_remote *remote, const redisReply *entry)
 {
 	const char *what = baton__redis_field(entry, "what");
-	const redisReply *data = field(entry, "data");
+	const redisReply *data = field_of(entry, "data");
 
 	snprintf(remote->told, sizeof(remote->told), "%s",
 	         baton__redis_text(baton__redis_at(entry, 0)));
@@ -284,7 +284,8 @@ static void hear(struct baton_remote *remote, const redisReply *entry)
 	else if (strcmp(what, "balance") == 0)
 		remote->balance_at = 0;
 	else if (strcmp(what, "message") == 0 && remote->options.told)
-		remote->options.told(baton__redis_text(data), length_of(data), remote->options.arg);
+		remote->options.told(baton__redis_text(data), reply_length(data),
+		                     remote->options.arg);
 	else if (strcmp(what, "lost") == 0)
 		lose_messages(remote);
 }

@@ -24,7 +24,7 @@ static bool is_stale(const struct baton_remote_job *job)
 	       baton__redis_clock() >= load_relaxed(&remote->lease_until);
 }
 
-static void drop(struct baton__remote_bytes *bytes)
+static void free_bytes(struct baton__remote_bytes *bytes)
 {
 	free(bytes->data);
 	*bytes = (struct baton__remote_bytes){0};
@@ -40,13 +40,13 @@ static void clear(struct baton__redis_call *call)
 static void undo(struct baton_remote_job *job)
 {
 	job->change = BATON__REMOTE_KEPT;
-	drop(&job->state);
-	drop(&job->sent);
+	free_bytes(&job->state);
+	free_bytes(&job->sent);
 	clear(&job->effects);
 	clear(&job->messages);
 }
 
-static void append(struct baton_remote_job *job)
+static void append_finished(struct baton_remote_job *job)
 {
 	job->next = NULL;
 	*job->name->finished_end = job;
@@ -70,7 +70,7 @@ int baton__remote_run(struct baton_task *task)
 		name->state = job->state;
 		job->state = (struct baton__remote_bytes){0};
 	}
-	append(job);
+	append_finished(job);
 	return 0;
 }
 
@@ -101,7 +101,7 @@ void baton__remote_cancelled(struct baton_task *task)
 
 	job->left_out = true;
 	job->name->broken = true;
-	append(job);
+	append_finished(job);
 	go_home(job->name);
 }
 
@@ -116,7 +116,7 @@ void baton__remote_free(struct baton_remote_job *job)
 	if (job->name)
 		baton_registry_unref(&job->name->entry);
 	undo(job);
-	drop(&job->answer);
+	free_bytes(&job->answer);
 	free(job);
 }
 
@@ -175,8 +175,8 @@ BATON_EXPORT int baton_remote_job_set_state(struct baton_remote_job *job, const 
 		return -ENOMEM;
 	}
 	/* Last: `data` may be the state that the job has set before. */
-	drop(&job->state);
-	drop(&job->sent);
+	free_bytes(&job->state);
+	free_bytes(&job->sent);
 	job->state = state;
 	job->sent = sent;
 	job->change = data ? BATON__REMOTE_SET : BATON__REMOTE_DELETED;
@@ -184,7 +184,7 @@ BATON_EXPORT int baton_remote_job_set_state(struct baton_remote_job *job, const 
 }
 
 /* A failed argument leaves the call as it was. */
-static int check(struct baton__redis_call *call)
+static int take_error(struct baton__redis_call *call)
 {
 	int error = call->error;
 
@@ -198,7 +198,7 @@ BATON_EXPORT int baton_remote_job_effect(struct baton_remote_job *job, const voi
 	if (is_too_much(job, size, 0))
 		return -EMSGSIZE;
 	baton__redis_add(&job->effects, data, size);
-	return check(&job->effects);
+	return take_error(&job->effects);
 }
 
 BATON_EXPORT int baton_remote_job_tell(struct baton_remote_job *job, const char *node,
@@ -213,14 +213,14 @@ BATON_EXPORT int baton_remote_job_tell(struct baton_remote_job *job, const char 
 	baton__redis_call_init(&pair, NULL);
 	baton__redis_add_text(&pair, node);
 	baton__redis_add(&pair, data, size);
-	error = check(&pair);
+	error = take_error(&pair);
 	if (error) {
 		free(pair.text);
 		return error;
 	}
 	baton__redis_add_all(&job->messages, &pair);
 	free(pair.text);
-	return job->messages.count == before ? check(&job->messages) : 0;
+	return job->messages.count == before ? take_error(&job->messages) : 0;
 }
 
 BATON_EXPORT int baton_remote_job_answer(struct baton_remote_job *job, const void *data,

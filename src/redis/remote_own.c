@@ -23,7 +23,8 @@
 #define MS (BATON_SECOND / 1000)
 #define PAUSE_NS (20 * MS)
 
-static void tell(struct baton_remote *remote, enum baton_remote_event_what what, uint32_t partition)
+static void tell_program(struct baton_remote *remote, enum baton_remote_event_what what,
+                         uint32_t partition)
 {
 	struct baton_remote_event event = {
 		.what = what,
@@ -46,7 +47,7 @@ void baton__remote_lose(struct baton_remote *remote, uint32_t partition)
 
 	if (lost->epoch == 0)
 		return;
-	tell(remote, BATON_REMOTE_LOST, partition);
+	tell_program(remote, BATON_REMOTE_LOST, partition);
 	if (lost->giving)
 		remote->giving--;
 	lost->giving = false;
@@ -65,7 +66,7 @@ static void gain(struct baton_remote *remote, uint32_t partition, uint64_t epoch
 	/* Relaxed: jobs of this epoch reach other threads by submits. */
 	store_relaxed(&gained->epoch, epoch);
 	set_owned(remote, 1);
-	tell(remote, BATON_REMOTE_GAINED, partition);
+	tell_program(remote, BATON_REMOTE_GAINED, partition);
 }
 
 static void drop_all(struct baton_remote *remote)
@@ -107,7 +108,7 @@ static void choose_to_give(struct baton_remote *remote, uint64_t surplus)
 	}
 }
 
-static void give(struct baton_remote *remote)
+static void release_partitions(struct baton_remote *remote)
 {
 	struct baton__redis_call call;
 	uint32_t count = 0;
@@ -143,7 +144,7 @@ static void give(struct baton_remote *remote)
 /* ---- The lease ---- */
 
 /* What the node owns: pairs of partition and epoch, by rising partition. */
-static void adopt(struct baton_remote *remote, const redisReply *own)
+static void adopt_partitions(struct baton_remote *remote, const redisReply *own)
 {
 	size_t at = 0;
 	bool changed = false;
@@ -242,7 +243,7 @@ static int balance(struct baton_remote *remote)
 	plan_next(remote, sent_at, baton__redis_at(reply, 2));
 	compare_numbers(remote, baton__redis_number(baton__redis_at(reply, 0)) == 1,
 	                baton__redis_number(baton__redis_at(reply, 1)));
-	adopt(remote, baton__redis_at(reply, 4));
+	adopt_partitions(remote, baton__redis_at(reply, 4));
 	choose_to_give(remote, baton__redis_number(baton__redis_at(reply, 3)));
 	freeReplyObject(reply);
 	return 0;
@@ -268,7 +269,7 @@ void baton__remote_look_after_lease(struct baton_remote *remote)
 	if (error)
 		baton__remote_trouble(remote, error);
 	else if (remote->giving > 0)
-		give(remote);
+		release_partitions(remote);
 }
 
 void baton__remote_leave(struct baton_remote *remote)

@@ -35,7 +35,7 @@ static struct baton_remote_task **place(struct baton_remote *remote, uint64_t nu
 	return &remote->waiting[number & (remote->room - 1)];
 }
 
-static bool make_room(struct baton_remote *remote)
+static bool grow_ring(struct baton_remote *remote)
 {
 	uint64_t room = remote->room ? 2 * remote->room : RING_MIN;
 	struct baton_remote_task **ring;
@@ -53,7 +53,7 @@ static bool make_room(struct baton_remote *remote)
 	return true;
 }
 
-static struct baton_remote_task *take_out(struct baton_remote *remote, uint64_t number)
+static struct baton_remote_task *take_waiting(struct baton_remote *remote, uint64_t number)
 {
 	struct baton_remote_task *task;
 
@@ -67,7 +67,7 @@ static struct baton_remote_task *take_out(struct baton_remote *remote, uint64_t 
 }
 
 /* The last touch of the task. */
-static void complete(struct baton_remote *remote, struct baton_remote_task *task, int status)
+static void complete_task(struct baton_remote *remote, struct baton_remote_task *task, int status)
 {
 	/* Relaxed: only a bound. */
 	store_relaxed(&remote->outstanding, remote->outstanding - 1);
@@ -77,7 +77,7 @@ static void complete(struct baton_remote *remote, struct baton_remote_task *task
 void baton__remote_answered(struct baton_remote *remote, uint64_t number, int status,
                             const redisReply *answer)
 {
-	struct baton_remote_task *task = take_out(remote, number);
+	struct baton_remote_task *task = take_waiting(remote, number);
 
 	if (!task)
 		return;
@@ -86,21 +86,21 @@ void baton__remote_answered(struct baton_remote *remote, uint64_t number, int st
 		memcpy(task->answer, answer->str,
 		       task->answer_size < task->answer_room ? task->answer_size
 		                                             : task->answer_room);
-	complete(remote, task, status);
+	complete_task(remote, task, status);
 }
 
 void baton__remote_fail_waiting(struct baton_remote *remote, uint64_t last, int error)
 {
 	for (uint64_t number = remote->oldest; number < remote->next && number <= last; number++) {
-		struct baton_remote_task *task = take_out(remote, number);
+		struct baton_remote_task *task = take_waiting(remote, number);
 
 		if (task)
-			complete(remote, task, error);
+			complete_task(remote, task, error);
 	}
 }
 
 /* On the home thread. */
-static int submit_run(struct baton_task *base)
+static int submit_at_home(struct baton_task *base)
 {
 	struct baton_remote_task *task = baton_container_of(base, struct baton_remote_task, _task);
 	struct baton_remote *remote = task->_remote;
@@ -109,8 +109,8 @@ static int submit_run(struct baton_task *base)
 		return -EBUSY;
 	/* Relaxed: only a bound. */
 	store_relaxed(&remote->outstanding, remote->outstanding + 1);
-	if (remote->stopping || !make_room(remote))
-		complete(remote, task, remote->stopping ? -ESHUTDOWN : -ENOMEM);
+	if (remote->stopping || !grow_ring(remote))
+		complete_task(remote, task, remote->stopping ? -ESHUTDOWN : -ENOMEM);
 	else
 		*place(remote, remote->next++) = task;
 	return 0;
@@ -130,7 +130,7 @@ BATON_EXPORT int baton_remote_submit(struct baton_remote *remote, struct baton_r
 	if (load_relaxed(&remote->outstanding) >= remote->options.outstanding_max)
 		return -EAGAIN;
 	task->_remote = remote;
-	task->_task._run = submit_run;
+	task->_task._run = submit_at_home;
 	error = baton_submit(&remote->home, &task->_task);
 	return error == -EPIPE ? -ESHUTDOWN : error;
 }
@@ -138,7 +138,8 @@ BATON_EXPORT int baton_remote_submit(struct baton_remote *remote, struct baton_r
 /* ---- Sending submits ---- */
 
 /* The next tasks that the server has not accepted; *last: the number of the last one. */
-static uint32_t gather(struct baton_remote *remote, struct baton__redis_call *call, uint64_t *last)
+static uint32_t gather_tasks(struct baton_remote *remote, struct baton__redis_call *call,
+                             uint64_t *last)
 {
 	uint32_t count = 0;
 	uint32_t most = remote->options.batch_max == 1 ? 1 : TASKS_MAX;
@@ -178,23 +179,23 @@ static int resolve(struct baton_remote *remote, int refusal)
 	remote->sent = remote->accepted = baton__redis_number(reply);
 	freeReplyObject(reply);
 	for (uint64_t number = remote->sent + 1; number < remote->next; number++) {
-		struct baton_remote_task *task = take_out(remote, number);
+		struct baton_remote_task *task = take_waiting(remote, number);
 
 		if (task)
-			complete(remote, task, refusal);
+			complete_task(remote, task, refusal);
 	}
 	remote->sent = remote->next - 1;
 	return 0;
 }
 
 /* The server has refused these tasks, of which it has seen no attempt before. */
-static int refuse(struct baton_remote *remote, uint64_t first, uint64_t last, int refusal)
+static int refuse_tasks(struct baton_remote *remote, uint64_t first, uint64_t last, int refusal)
 {
 	for (uint64_t number = first; number <= last; number++) {
-		struct baton_remote_task *task = take_out(remote, number);
+		struct baton_remote_task *task = take_waiting(remote, number);
 
 		if (task)
-			complete(remote, task, refusal);
+			complete_task(remote, task, refusal);
 	}
 	remote->sent = last;
 	return 0;
@@ -218,7 +219,7 @@ static int send_some(struct baton_remote *remote, bool *more)
 	baton__redis_add_text(&call, remote->node);
 	baton__redis_add_text(&call, remote->told);
 	baton__redis_add_number(&call, remote->accepted);
-	*more = gather(remote, &call, &last) > 0;
+	*more = gather_tasks(remote, &call, &last) > 0;
 	if (!*more) {
 		free(call.text);
 		remote->sent = remote->next - 1;
@@ -238,7 +239,7 @@ static int send_some(struct baton_remote *remote, bool *more)
 		baton__remote_trouble(remote, error);
 		if (tried <= remote->sent && unanswered == remote->redis->unanswered) {
 			remote->tried = tried;
-			error = refuse(remote, remote->sent + 1, last, error);
+			error = refuse_tasks(remote, remote->sent + 1, last, error);
 		} else {
 			error = resolve(remote, error);
 		}
