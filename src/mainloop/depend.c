@@ -34,7 +34,7 @@ static void block(struct baton__mainloop *loop, struct baton__dependent *child, 
 }
 
 /* Notes whether the source is busy. If that has changed, its children are held back, or go on. */
-static void tell(struct baton__mainloop *loop, struct baton__dependent *dependent, bool busy)
+static void note_busy(struct baton__mainloop *loop, struct baton__dependent *dependent, bool busy)
 {
 	if (dependent->busy == busy)
 		return;
@@ -47,8 +47,8 @@ static void tell(struct baton__mainloop *loop, struct baton__dependent *dependen
 void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
 {
 	if (source->_dependent)
-		tell(loop, source->_dependent,
-		     word & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
+		note_busy(loop, source->_dependent,
+		          word & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
 	baton__source_place(loop, source, word);
 }
 
@@ -65,7 +65,8 @@ static void note_run(struct baton__mainloop *loop, const struct baton_source *so
 			run->dependent = record;
 }
 
-static struct baton__dependent *record_of(struct baton__mainloop *loop, struct baton_source *source)
+static struct baton__dependent *dependent_record(struct baton__mainloop *loop,
+                                                 struct baton_source *source)
 {
 	struct baton__dependent *record = source->_dependent;
 
@@ -331,15 +332,15 @@ static void link_edge(struct baton__mainloop *loop, struct baton__edge *edge)
 	if (edge->parent->busy)
 		block(loop, edge->child, true);
 	/* Relaxed: as in block. A record that is new has not been settled yet. */
-	tell(loop, edge->parent,
-	     load_relaxed(&parent->_state) & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
+	note_busy(loop, edge->parent,
+	          load_relaxed(&parent->_state) & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
 }
 
 static int depend(struct baton__mainloop *loop, struct baton_source *parent,
                   struct baton_source *child)
 {
-	struct baton__dependent *above = record_of(loop, parent);
-	struct baton__dependent *below = record_of(loop, child);
+	struct baton__dependent *above = dependent_record(loop, parent);
+	struct baton__dependent *below = dependent_record(loop, child);
 	struct baton__edge *edge = NULL;
 	int error = -ENOMEM;
 

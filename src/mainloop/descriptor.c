@@ -21,7 +21,7 @@
 /* The descriptor of a record that stands for closed descriptors: the kernel refuses it. */
 #define CLOSED (-1)
 
-static unsigned side_of(const struct baton_source *source)
+static unsigned source_side(const struct baton_source *source)
 {
 	return source->_config->kind == BATON_SOURCE_WRITABLE;
 }
@@ -57,13 +57,13 @@ void baton__descriptors_deinit(struct baton__mainloop *loop)
 /* ---- Records ---- */
 
 /* The place of a descriptor's record in the table. The first place is that of CLOSED. */
-static size_t place_of(int fd)
+static size_t descriptor_place(int fd)
 {
 	return (size_t)fd - (size_t)CLOSED;
 }
 
 /* Makes room in the table for this place. */
-static bool make_room(struct baton__mainloop *loop, size_t place)
+static bool grow_table(struct baton__mainloop *loop, size_t place)
 {
 	size_t count = loop->descriptor_count ? loop->descriptor_count : RECORDS_MIN;
 	struct baton__descriptor **grown;
@@ -87,7 +87,7 @@ static bool make_room(struct baton__mainloop *loop, size_t place)
 /* Has the number no record, nor a file? Then the table does not grow for it. */
 static bool is_closed(const struct baton__mainloop *loop, int fd)
 {
-	const size_t place = place_of(fd);
+	const size_t place = descriptor_place(fd);
 
 	if (place < loop->descriptor_count && loop->descriptors[place])
 		return false;
@@ -96,13 +96,13 @@ static bool is_closed(const struct baton__mainloop *loop, int fd)
 
 /* The record of a number, or of CLOSED; NULL: there is no memory. A record stays until the loop's
  * end. */
-static struct baton__descriptor *record_of(struct baton__mainloop *loop, int number)
+static struct baton__descriptor *descriptor_record(struct baton__mainloop *loop, int number)
 {
 	const int fd = is_closed(loop, number) ? CLOSED : number;
-	const size_t place = place_of(fd);
+	const size_t place = descriptor_place(fd);
 	struct baton__descriptor *record;
 
-	if (!make_room(loop, place))
+	if (!grow_table(loop, place))
 		return NULL;
 	record = loop->descriptors[place];
 	if (record)
@@ -129,13 +129,13 @@ struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
                                                   struct baton_source *source)
 {
 	struct baton_source_fd *watch = fd_source(source);
-	struct baton__descriptor *record = record_of(loop, watch->fd);
+	struct baton__descriptor *record = descriptor_record(loop, watch->fd);
 
 	if (!record)
 		return NULL;
 	watch->_fd = record->fd;
 	source->_watched = true;
-	record->wanted[side_of(source)]++;
+	record->wanted[source_side(source)]++;
 	record->again += source->_config->again;
 	loop->watched++;
 	changed(loop, record);
@@ -144,10 +144,11 @@ struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
 
 void baton__descriptor_leave(struct baton__mainloop *loop, struct baton_source *source)
 {
-	struct baton__descriptor *record = loop->descriptors[place_of(fd_source(source)->_fd)];
+	struct baton__descriptor *record =
+		loop->descriptors[descriptor_place(fd_source(source)->_fd)];
 
 	source->_watched = false;
-	record->wanted[side_of(source)]--;
+	record->wanted[source_side(source)]--;
 	record->again -= source->_config->again;
 	loop->watched--;
 	changed(loop, record);
@@ -165,7 +166,7 @@ void baton__descriptor_verify(struct baton__mainloop *loop, const struct baton_s
 {
 	const struct baton_source_fd *watch =
 		baton_container_of(source, struct baton_source_fd, source);
-	struct baton__descriptor *record = loop->descriptors[place_of(watch->_fd)];
+	struct baton__descriptor *record = loop->descriptors[descriptor_place(watch->_fd)];
 
 	record->verify = true;
 	changed(loop, record);
@@ -173,8 +174,8 @@ void baton__descriptor_verify(struct baton__mainloop *loop, const struct baton_s
 
 /* ---- The kernel ---- */
 
-static int control(const struct baton__mainloop *loop, const struct baton__descriptor *record,
-                   uint32_t events)
+static int control_epoll(const struct baton__mainloop *loop, const struct baton__descriptor *record,
+                         uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = record->fd};
 	const bool entered = record->armed || record->disabled;
@@ -194,7 +195,7 @@ static int control(const struct baton__mainloop *loop, const struct baton__descr
 	return result ? -errno : 0;
 }
 
-static void tell(struct baton__mainloop *loop, struct baton__descriptor *record)
+static void tell_kernel(struct baton__mainloop *loop, struct baton__descriptor *record)
 {
 	uint32_t events = (record->wanted[0] ? EPOLLIN : 0U) | (record->wanted[1] ? EPOLLOUT : 0U);
 	int error;
@@ -203,7 +204,7 @@ static void tell(struct baton__mainloop *loop, struct baton__descriptor *record)
 		events |= EPOLLONESHOT;
 	if (events == record->armed && !(record->verify && events))
 		return;
-	error = control(loop, record, events);
+	error = control_epoll(loop, record, events);
 	record->verify = false;
 	record->disabled = error && record->disabled;
 	record->armed = error ? 0 : events;
@@ -227,10 +228,10 @@ void baton__descriptor_left(struct baton__mainloop *loop, struct baton_source *s
 
 	if (kind != BATON_SOURCE_READABLE && kind != BATON_SOURCE_WRITABLE)
 		return;
-	place = place_of(fd_source(source)->_fd);
+	place = descriptor_place(fd_source(source)->_fd);
 	/* The record stays in `changed`, if it is there: to tell the kernel twice costs nothing. */
 	if (place < loop->descriptor_count && loop->descriptors[place])
-		tell(loop, loop->descriptors[place]);
+		tell_kernel(loop, loop->descriptors[place]);
 }
 
 void baton__descriptors_tell(struct baton__mainloop *loop)
@@ -241,13 +242,13 @@ void baton__descriptors_tell(struct baton__mainloop *loop)
 
 		loop->changed = record->next_changed;
 		record->changed = false;
-		tell(loop, record);
+		tell_kernel(loop, record);
 	}
 }
 
-static void event(struct baton__mainloop *loop, const struct epoll_event *event)
+static void descriptor_event(struct baton__mainloop *loop, const struct epoll_event *event)
 {
-	struct baton__descriptor *record = loop->descriptors[place_of(event->data.fd)];
+	struct baton__descriptor *record = loop->descriptors[descriptor_place(event->data.fd)];
 	const bool both = event->events & (EPOLLHUP | EPOLLERR);
 	const bool ready[2] = {both || event->events & EPOLLIN, both || event->events & EPOLLOUT};
 	struct baton_source_link *next;
@@ -256,7 +257,7 @@ static void event(struct baton__mainloop *loop, const struct epoll_event *event)
 	for (struct baton_source_link *link = record->watching._next; link != &record->watching;
 	     link = next) {
 		next = link->_next;
-		if (ready[side_of(baton__source_of(link))])
+		if (ready[source_side(baton__source_of(link))])
 			baton__places_ready(loop, baton__source_of(link));
 	}
 	if (!(record->armed & EPOLLONESHOT))
@@ -285,7 +286,7 @@ void baton__descriptors_poll(struct baton__mainloop *loop)
 		count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
 		for (int i = 0; i < count; i++)
 			if (events[i].data.fd != SIGNAL)
-				event(loop, &events[i]);
+				descriptor_event(loop, &events[i]);
 	} while (--calls && count == EVENTS_MAX);
 }
 

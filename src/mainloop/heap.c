@@ -14,7 +14,7 @@ static struct baton_source *source_of(struct baton_source_link *link)
 	return baton_container_of(link, struct baton_source, _link);
 }
 
-static bool before(struct baton_source_link *a, struct baton_source_link *b)
+static bool due_before(struct baton_source_link *a, struct baton_source_link *b)
 {
 	const struct baton_source *first = source_of(a);
 	const struct baton_source *second = source_of(b);
@@ -54,7 +54,7 @@ static struct baton_source_link *merge(struct baton_source_link *a, struct baton
 
 	/* Ends with the shorter one of two paths to the right. */
 	while (a && b) {
-		if (before(b, a)) {
+		if (due_before(b, a)) {
 			struct baton_source_link *other = a;
 
 			a = b;

@@ -22,7 +22,7 @@ uint64_t baton__mainloop_clock(const struct baton__mainloop *loop)
 	return loop->options.deterministic ? load_relaxed(&loop->virtual_now) : baton__now_ns();
 }
 
-static int init(struct baton__mainloop *loop, const struct baton_mainloop_options *options)
+static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_options *options)
 {
 	int error = baton_loop_create(&loop->executor);
 
@@ -60,7 +60,7 @@ BATON_EXPORT int baton_mainloop_create(struct baton_mainloop *handle,
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)
 		return -ENOMEM;
-	error = init(loop, options);
+	error = init_loop(loop, options);
 	if (error) {
 		free(loop);
 		return error;

@@ -12,13 +12,13 @@
 
 /* ---- Lists ---- */
 
-static void list_init(struct baton_source_link *list)
+static void links_init(struct baton_source_link *list)
 {
 	list->_next = list;
 	list->_prev = list;
 }
 
-static void list_append(struct baton_source_link *list, struct baton_source *source)
+static void links_append(struct baton_source_link *list, struct baton_source *source)
 {
 	struct baton_source_link *link = &source->_link;
 
@@ -28,7 +28,7 @@ static void list_append(struct baton_source_link *list, struct baton_source *sou
 	list->_prev = link;
 }
 
-static void list_remove(struct baton_source *source)
+static void links_remove(struct baton_source *source)
 {
 	struct baton_source_link *link = &source->_link;
 
@@ -39,13 +39,13 @@ static void list_remove(struct baton_source *source)
 void baton__places_init(struct baton__mainloop *loop)
 {
 	for (unsigned level = 0; level < BATON_PRIORITIES; level++)
-		list_init(&loop->ready[level]);
-	list_init(&loop->asking);
-	list_init(&loop->waiting);
+		links_init(&loop->ready[level]);
+	links_init(&loop->asking);
+	links_init(&loop->waiting);
 }
 
 /* Takes the source out of its place. A `_watched` source stays `_watched`. */
-static void take_out(struct baton__mainloop *loop, struct baton_source *source)
+static void leave_place(struct baton__mainloop *loop, struct baton_source *source)
 {
 	switch (source->_place) {
 	case BATON__NOWHERE:
@@ -54,7 +54,7 @@ static void take_out(struct baton__mainloop *loop, struct baton_source *source)
 		baton__heap_remove(&loop->heap, source);
 		break;
 	default:
-		list_remove(source);
+		links_remove(source);
 		break;
 	}
 	if (source->_place == BATON__READY && baton__links_empty(&loop->ready[source->_level]))
@@ -66,15 +66,15 @@ static void take_out(struct baton__mainloop *loop, struct baton_source *source)
 
 void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *source)
 {
-	take_out(loop, source);
+	leave_place(loop, source);
 	if (source->_watched)
 		baton__descriptor_leave(loop, source);
 }
 
-static void put(struct baton__mainloop *loop, struct baton_source *source, uint8_t place)
+static void put_in(struct baton__mainloop *loop, struct baton_source *source, uint8_t place)
 {
 	baton__source_unlink(loop, source);
-	list_append(place == BATON__ASKING ? &loop->asking : &loop->waiting, source);
+	links_append(place == BATON__ASKING ? &loop->asking : &loop->waiting, source);
 	source->_place = place;
 }
 
@@ -95,8 +95,8 @@ static void put_ready(struct baton__mainloop *loop, struct baton_source *source)
 
 	if (source->_place == BATON__READY && source->_level == level)
 		return;
-	take_out(loop, source);
-	list_append(&loop->ready[level], source);
+	leave_place(loop, source);
+	links_append(&loop->ready[level], source);
 	loop->mask |= (uint32_t)1 << level;
 	source->_level = level;
 	source->_order = loop->order++;
@@ -119,7 +119,7 @@ static void put_heap(struct baton__mainloop *loop, struct baton_source *source, 
 static void put_watched(struct baton__mainloop *loop, struct baton_source *source, bool fresh)
 {
 	if (loop->options.deterministic) {
-		put(loop, source, BATON__WAITING);
+		put_in(loop, source, BATON__WAITING);
 		return;
 	}
 	if (source->_watched && !baton__descriptor_same(source))
@@ -137,7 +137,7 @@ static void put_watched(struct baton__mainloop *loop, struct baton_source *sourc
 			baton__places_retry(loop, source);
 			return;
 		}
-		list_append(&record->watching, source);
+		links_append(&record->watching, source);
 		source->_place = BATON__WATCHED;
 	}
 	if (fresh)
@@ -155,7 +155,7 @@ static void put_due(struct baton__mainloop *loop, struct baton_source *source, b
 	case BATON_SOURCE_CUSTOM:
 		if (source->_place == BATON__READY)
 			break;
-		put(loop, source, BATON__ASKING);
+		put_in(loop, source, BATON__ASKING);
 		loop->ask_soon = true;
 		return;
 	default:
@@ -183,7 +183,7 @@ void baton__source_place(struct baton__mainloop *loop, struct baton_source *sour
 		if (!(word & BATON__SOURCE_ACTIVE))
 			baton__descriptor_left(loop, source);
 	} else if (due == BATON_NEVER || baton__dependent_held(source->_dependent)) {
-		put(loop, source, BATON__WAITING);
+		put_in(loop, source, BATON__WAITING);
 	} else if (due > loop->now) {
 		put_heap(loop, source, due);
 	} else {
@@ -206,7 +206,7 @@ uint64_t baton__places_next(const struct baton__mainloop *loop)
 }
 
 /* Of the oldest sources of these priorities, the one that became ready first. */
-static struct baton_source *oldest(const struct baton__mainloop *loop, uint32_t mask)
+static struct baton_source *oldest_ready(const struct baton__mainloop *loop, uint32_t mask)
 {
 	struct baton_source *found = NULL;
 
@@ -230,12 +230,12 @@ struct baton_source *baton__places_pick(struct baton__mainloop *loop, uint32_t l
 		return NULL;
 	first = baton__source_of(loop->ready[__builtin_ctz(mask)]._next);
 	if (loop->options.aging && loop->turns >= loop->options.aging - 1)
-		return oldest(loop, mask);
+		return oldest_ready(loop, mask);
 	return first;
 }
 
 /* Asks one CUSTOM, which has just been put back into `asking`. */
-static void ask(struct baton__mainloop *loop, struct baton_source *source)
+static void ask_custom(struct baton__mainloop *loop, struct baton_source *source)
 {
 	uint64_t wait;
 
@@ -262,13 +262,13 @@ void baton__places_ask(struct baton__mainloop *loop)
 	round = loop->asking;
 	round._next->_prev = &round;
 	round._prev->_next = &round;
-	list_init(&loop->asking);
+	links_init(&loop->asking);
 	/* Ends: a source that is asked, or started meanwhile, goes to `asking`, not to `round`. */
 	while (!baton__links_empty(&round)) {
 		struct baton_source *source = baton__source_of(round._next);
 
-		put(loop, source, BATON__ASKING);
-		ask(loop, source);
+		put_in(loop, source, BATON__ASKING);
+		ask_custom(loop, source);
 	}
 }
 

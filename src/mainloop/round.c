@@ -42,7 +42,7 @@ uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop)
 
 /* The source is to run now. False: another thread has stopped it, or put it off, and has posted
  * it. */
-static bool claim(struct baton__mainloop *loop, struct baton_source *source)
+static bool claim_source(struct baton__mainloop *loop, struct baton_source *source)
 {
 	const uint64_t clear = source->_config->again ? FRESH : FRESH | ACTIVE;
 	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
@@ -62,7 +62,7 @@ static bool claim(struct baton__mainloop *loop, struct baton_source *source)
 
 /* The source's function has returned. A source that is `again` is started anew, unless it was
  * stopped or started meanwhile. */
-static void finish(struct baton__mainloop *loop, struct baton_source *source)
+static void finish_source(struct baton__mainloop *loop, struct baton_source *source)
 {
 	const struct baton_source_config *config = source->_config;
 	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
@@ -73,7 +73,7 @@ static void finish(struct baton__mainloop *loop, struct baton_source *source)
 		due = baton__time_after(baton__mainloop_clock(loop), config->period_ns);
 	if (due > BATON_MAINLOOP_TIME_MAX)
 		due = BATON_MAINLOOP_TIME_MAX;
-	/* Ends: as in claim.
+	/* Ends: as in claim_source.
 	 * [source.word] acquire: what a starter did; pairs with [source.word] in change_posted */
 	do {
 		next = word & ~RUNNING;
@@ -83,8 +83,8 @@ static void finish(struct baton__mainloop *loop, struct baton_source *source)
 	baton__source_settle(loop, source, next);
 }
 
-static void enter(struct baton__mainloop *loop, struct baton__round *round,
-                  struct baton_source *source)
+static void enter_source(struct baton__mainloop *loop, struct baton__round *round,
+                         struct baton_source *source)
 {
 	struct baton__source_run run = {
 		.below = loop->running,
@@ -95,7 +95,7 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 	};
 	int status;
 
-	if (!claim(loop, source))
+	if (!claim_source(loop, source))
 		return;
 	round->left--;
 	round->count++;
@@ -110,7 +110,7 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 	if (status < 0)
 		baton__count(&loop->stats.failed, 1);
 	if (status != BATON_SOURCE_GONE)
-		finish(loop, source);
+		finish_source(loop, source);
 	else if (run.dependent)
 		baton__dependent_end(loop, run.dependent);
 }
@@ -135,7 +135,7 @@ static bool has_input(struct baton__mainloop *loop)
  * ready, one of them runs for each POSTS_PER_PICK posts taken in, before the next look at the
  * inbox. So threads that start sources faster than the owner takes them in do not stop the loop.
  */
-static void look(struct baton__mainloop *loop, uint32_t levels)
+static void catch_up(struct baton__mainloop *loop, uint32_t levels)
 {
 	if (!loop->rest || !(loop->mask & levels))
 		loop->rest = baton__mainloop_absorb(loop, BATON__ABSORB_ALL) / POSTS_PER_PICK;
@@ -160,7 +160,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 {
 	struct baton_source *source;
 
-	look(loop, round->levels);
+	catch_up(loop, round->levels);
 	if (!round->asked) {
 		round->asked = true;
 		baton__count(&loop->stats.rounds, 1);
@@ -179,7 +179,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 		return false;
 	}
 	count_turn(loop, source, round->levels);
-	enter(loop, round, source);
+	enter_source(loop, round, source);
 	return true;
 }
 
@@ -232,7 +232,7 @@ static void turn_cancelled(struct baton_task *task)
 const struct baton_task_type baton__mainloop_turn = {.run = turn_run, .cancelled = turn_cancelled};
 
 /* Runs a round whose caller does not hold the baton: the turns, and the executor's other jobs. */
-static void drive(struct baton__mainloop *loop, struct baton__round *round)
+static void drive_round(struct baton__mainloop *loop, struct baton__round *round)
 {
 	int64_t count = round->count;
 	unsigned patience = PATIENCE;
@@ -240,7 +240,7 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 
 	/* Ends when `left` is 0 or nothing is ready. Ends also if the executor runs nothing, or for
 	 * too long only tasks of other resources: then the loop's resource is suspended. */
-	look(loop, round->levels);
+	catch_up(loop, round->levels);
 	while (more && patience--) {
 		if (!loop->turn_queued && wants_turn(loop, round)) {
 			baton_loop_gather(loop->executor);
@@ -248,7 +248,7 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 		}
 		more = baton_loop_run(loop->executor, 0);
 		/* Time may have passed in the sources, also virtual time (baton_mainloop_pass). */
-		look(loop, round->levels);
+		catch_up(loop, round->levels);
 		more = more && (loop->turn_queued || wants_turn(loop, round));
 		if (round->count > count)
 			patience = PATIENCE;
@@ -287,12 +287,12 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 		baton__frame_pop(&frame);
 		baton__stats_show(&loop->resource, shown);
 	} else {
-		drive(loop, round);
+		drive_round(loop, round);
 	}
 	loop->round = round->below;
 }
 
-/* The owner begins to run the loop: until publish, nobody has to wake it. */
+/* The owner begins to run the loop: until publish_alarm, nobody has to wake it. */
 static void awake(struct baton__mainloop *loop)
 {
 	/* Relaxed: a wake too many does no harm. */
@@ -300,7 +300,7 @@ static void awake(struct baton__mainloop *loop)
 }
 
 /* The owner stops running the loop: the host comes at the next deadline, or when it is woken. */
-static void publish(struct baton__mainloop *loop)
+static void publish_alarm(struct baton__mainloop *loop)
 {
 	baton__descriptors_tell(loop);
 	if (loop->round)
@@ -369,7 +369,7 @@ BATON_EXPORT int64_t baton_mainloop_run(struct baton_mainloop *handle, size_t so
 	awake(loop);
 	round.levels = levels_now(loop);
 	run_round(loop, &round);
-	publish(loop);
+	publish_alarm(loop);
 	return outcome(&round);
 }
 
@@ -392,7 +392,7 @@ BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_
 		run_round(loop, &round);
 	} while ((round.count > before || loop->ask_soon) && !round.gave_way && !round.error &&
 	         loop->now < deadline_ns);
-	publish(loop);
+	publish_alarm(loop);
 	return outcome(&round);
 }
 
@@ -432,7 +432,7 @@ BATON_EXPORT int64_t baton_mainloop_advance_to(struct baton_mainloop *handle, ui
 	do
 		run_round(loop, &round);
 	while (round.left && !round.error && (loop->ask_soon || move_clock(loop, time_ns)));
-	publish(loop);
+	publish_alarm(loop);
 	return outcome(&round);
 }
 

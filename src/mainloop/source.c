@@ -40,7 +40,7 @@ BATON_EXPORT const char *baton_source_name(const struct baton_source *source)
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due)
 {
 	/* [mainloop.alarm] seq_cst: after the push of a source, or the CAS on its word; pairs with
-	 * [mainloop.alarm] in publish. With less, poster and owner could miss each other. */
+	 * [mainloop.alarm] in publish_alarm. With less, poster and owner could miss each other. */
 	uint64_t alarm = load_seq_cst(&loop->alarm);
 
 	/* Ends: each failure is another thread's wake, or the owner's next alarm. */
@@ -55,7 +55,7 @@ void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due)
 }
 
 /* Pushes a source whose POSTED this thread has set. */
-static void push(struct baton__mainloop *loop, struct baton_source *source)
+static void push_posted(struct baton__mainloop *loop, struct baton_source *source)
 {
 	uintptr_t newest = load_relaxed(&loop->inbox); /* validated by the CAS */
 
@@ -102,9 +102,9 @@ size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps)
 			count++;
 		} else if (!taken && load_seq_cst(&loop->inbox)) {
 			/* [mainloop.alarm] seq_cst, the load: after the store of `alarm` in
-			 * publish; pairs with [mainloop.alarm] in push
+			 * publish_alarm; pairs with [mainloop.alarm] in push_posted
 			 * [mainloop.inbox] acquire: `_posted` of each source; pairs with
-			 * [mainloop.inbox] in push */
+			 * [mainloop.inbox] in push_posted */
 			loop->newest = (struct baton_source *)swap_acquire(&loop->inbox, 0);
 			taken = true;
 		} else {
@@ -164,9 +164,9 @@ static uint64_t change_posted(struct baton__mainloop *loop, struct baton_source 
 	 * in absorb. And seq_cst: mainloop.published. */
 	while (!cas_seq_cst(&source->_state, &word, (word & ~change.clear) | change.set | POSTED))
 		;
-	/* Only push may touch the source after this. The owner may run the source, and free it. */
+	/* Only push_posted may touch the source after this: the owner may run and free it. */
 	if (!(word & POSTED)) {
-		push(loop, source);
+		push_posted(loop, source);
 		/* Seq_cst: mainloop.published. */
 		if (load_seq_cst(&loop->published) != published)
 			change.due = 0;
@@ -224,7 +224,8 @@ static bool has_fd(const struct baton_source *source)
 	return baton_container_of(source, struct baton_source_fd, source)->fd >= 0;
 }
 
-static int start(struct baton_source *source, struct baton__mainloop *loop, uint64_t delay_ns)
+static int start_source(struct baton_source *source, struct baton__mainloop *loop,
+                        uint64_t delay_ns)
 {
 	const uint64_t due = due_after(loop, delay_ns);
 	const struct change start = {
@@ -248,7 +249,8 @@ BATON_EXPORT int baton_source_start(struct baton_source *source)
 		return -ESHUTDOWN;
 	if (!valid(config))
 		return -EINVAL;
-	return start(source, loop, config->kind == BATON_SOURCE_TIMER ? config->period_ns : 0);
+	return start_source(source, loop,
+	                    config->kind == BATON_SOURCE_TIMER ? config->period_ns : 0);
 }
 
 BATON_EXPORT int baton_source_start_after(struct baton_source *source, uint64_t delay_ns)
@@ -260,7 +262,7 @@ BATON_EXPORT int baton_source_start_after(struct baton_source *source, uint64_t 
 	if (!valid(source->_config) ||
 	    (delay_ns > BATON_MAINLOOP_TIME_MAX && delay_ns != BATON_NEVER))
 		return -EINVAL;
-	return start(source, loop, delay_ns);
+	return start_source(source, loop, delay_ns);
 }
 
 BATON_EXPORT int baton_source_stop(struct baton_source *source)
