@@ -147,7 +147,8 @@ BATON_EXPORT int baton_admission_arrive(struct baton_admission *admission,
 	store_relaxed(&admitted->_until, 0);
 	store_relaxed(&admitted->_starts_by, BATON_NEVER);
 	baton_task_init(&admitted->_message, baton__admitted_arrive, NULL);
-	/* [admission.arrived] release: `_admission`; pairs with [admission.arrived] in withdraw */
+	/* [admission.arrived] release: `_admission`; pairs with [admission.arrived] in
+	 * withdraw_entry */
 	store_release(&admitted->_progress, BATON__ADMITTED_ARRIVED);
 	error = baton_submit(&admission->_resource, &admitted->_message); /* last touch */
 	BATON_ASSERT(!error);                                             /* admission.open */

@@ -21,7 +21,7 @@ static void end_after_tick(struct baton_continuation *continuation)
 }
 
 /* There are no users, and there will be none. */
-static void end(struct baton_admission *admission)
+static void end_tick(struct baton_admission *admission)
 {
 	struct baton_continuation *continuation = &admission->_when_tick_gone;
 
@@ -53,12 +53,12 @@ void baton__admission_leave(struct baton_admission *admission)
 	/* [admission.left] acquire: the touches of all other users; pairs with [admission.left] in
 	 * leave, of each of them */
 	if (word & BATON__ADMISSION_CLOSED && word < 2 * BATON__ADMISSION_USER)
-		end(admission);
+		end_tick(admission);
 }
 
 /* ---- An entry ---- */
 
-static void give_back(struct baton_admitted *entry)
+static void return_entry(struct baton_admitted *entry)
 {
 	struct baton_admission *admission = entry->_admission;
 	struct baton_future *gone = entry->gone;
@@ -74,14 +74,14 @@ static void give_back(struct baton_admitted *entry)
 
 static int released(struct baton_task *last)
 {
-	give_back(baton_container_of(last, struct baton_admitted, _last));
+	return_entry(baton_container_of(last, struct baton_admitted, _last));
 	return 0;
 }
 
 static void end_own(struct baton_admitted *entry)
 {
 	if (!(entry->_marks & BATON__MARK_OWNS)) {
-		give_back(entry);
+		return_entry(entry);
 		return;
 	}
 	baton_task_init(&entry->_last, released, NULL);
@@ -89,7 +89,7 @@ static void end_own(struct baton_admitted *entry)
 	(void)baton_resource_close_then(&entry->_own, &entry->_last);
 }
 
-static void timer_gone(struct baton_continuation *continuation)
+static void entry_timer_gone(struct baton_continuation *continuation)
 {
 	end_own(baton_container_of(continuation, struct baton_admitted, _when_timer_gone));
 }
@@ -103,7 +103,7 @@ void baton__admitted_end_rest(struct baton_admitted *entry)
 		return;
 	}
 	baton_promise_init(&entry->_timer_gone);
-	*continuation = (struct baton_continuation){NULL, timer_gone, NULL, NULL};
+	*continuation = (struct baton_continuation){NULL, entry_timer_gone, NULL, NULL};
 	baton_future_then(&entry->_timer_gone, continuation);
 	(void)baton_timer_stop_then(&entry->_timer, &entry->_timer_gone); /* last touch */
 }

@@ -20,7 +20,7 @@
 #define HALT 4U
 #define OVERRUN 8U
 
-static int finish(struct baton_task *message);
+static int finish_entry(struct baton_task *message);
 
 /* ---- What the rules have decided ---- */
 
@@ -101,7 +101,7 @@ const struct baton_rules_events baton__admission_events = {
 
 /* ---- Obeying ---- */
 
-static void count(uint64_t *counter)
+static void count_one(uint64_t *counter)
 {
 	store_relaxed(counter, *counter + 1);
 }
@@ -113,7 +113,7 @@ static uint64_t look_at_clock(struct baton_admission *admission)
 }
 
 /* Completes the outcome; of several calls the first one counts. */
-static void settle(struct baton_admitted *entry, int status, void *value)
+static void settle_outcome(struct baton_admitted *entry, int status, void *value)
 {
 	if (entry->_marks & BATON__MARK_SETTLED)
 		return;
@@ -123,7 +123,7 @@ static void settle(struct baton_admitted *entry, int status, void *value)
 }
 
 /* Tells the task to stop. */
-static void stop(struct baton_admitted *entry, int status)
+static void stop_task(struct baton_admitted *entry, int status)
 {
 	struct baton_admission *admission = entry->_admission;
 	int error;
@@ -135,19 +135,19 @@ static void stop(struct baton_admitted *entry, int status)
 		return; /* the task has returned, and its message is under way */
 	entry->_marks |= BATON__MARK_STOPPED;
 	store_relaxed(&entry->_until, 0);
-	count(&admission->_stats.stopped);
-	settle(entry, status, NULL);
+	count_one(&admission->_stats.stopped);
+	settle_outcome(entry, status, NULL);
 	if (error && admission->_config.stop)
 		admission->_config.stop(admission, entry, status);
 }
 
 static int time_over(struct baton_timer *timer)
 {
-	stop(baton_container_of(timer, struct baton_admitted, _timer), -ETIMEDOUT);
+	stop_task(baton_container_of(timer, struct baton_admitted, _timer), -ETIMEDOUT);
 	return 0;
 }
 
-static int arm(struct baton_admitted *entry)
+static int arm_timer(struct baton_admitted *entry)
 {
 	if (entry->_until == BATON_NEVER)
 		return 0;
@@ -159,7 +159,7 @@ static int arm(struct baton_admitted *entry)
  * The function holds a backend, for as long as the rules say; it must not hold the worker that the
  * admission's own resource needs, to tell the function to stop.
  */
-static int run(struct baton_task *task)
+static int run_blocking(struct baton_task *task)
 {
 	const baton_task_fn fn = baton_container_of(task, struct baton_admitted, task)->_fn;
 	int status;
@@ -172,14 +172,14 @@ static int run(struct baton_task *task)
 }
 
 /* Gives the entry's task to its resource. */
-static int give(struct baton_admitted *entry)
+static int submit_task(struct baton_admitted *entry)
 {
 	struct baton_admission *admission = entry->_admission;
 	struct baton_resource *resource = entry->resource;
 	int error;
 
 	baton__timer_init(&entry->_timer, admission->_timers, &admission->_resource, time_over);
-	error = arm(entry);
+	error = arm_timer(entry);
 	if (error)
 		return error;
 	if (!resource) {
@@ -188,51 +188,51 @@ static int give(struct baton_admitted *entry)
 		entry->_marks |= BATON__MARK_OWNS;
 	}
 	baton_future_init(&entry->_ran);
-	baton_task_init(&entry->task, run, &entry->_ran);
-	baton_task_init(&entry->_message, finish, NULL);
+	baton_task_init(&entry->task, run_blocking, &entry->_ran);
+	baton_task_init(&entry->_message, finish_entry, NULL);
 	baton_continuation_task(&entry->_when_ran, &admission->_resource, &entry->_message);
 	baton_future_then(&entry->_ran, &entry->_when_ran);
 	return baton__submit(resource, &entry->task, BATON__SUBMIT_LATER | BATON__SUBMIT_NO_WAIT);
 }
 
-static void start(struct baton_admitted *entry)
+static void start_task(struct baton_admitted *entry)
 {
 	struct baton_admission *admission = entry->_admission;
 	int error;
 
-	count(&admission->_stats.started);
+	count_one(&admission->_stats.started);
 	store_relaxed(&entry->_starts_by, 0);
-	error = give(entry);
+	error = submit_task(entry);
 	if (!error)
 		return;
 	/* The entry finishes by a message, like any other. If it finished here, the next entry
 	 * would start within this call, and might be refused, too. */
 	entry->_marks |= BATON__MARK_STOPPED;
 	store_relaxed(&entry->_until, 0);
-	settle(entry, error, NULL);
-	baton_task_init(&entry->_message, finish, NULL);
+	settle_outcome(entry, error, NULL);
+	baton_task_init(&entry->_message, finish_entry, NULL);
 	error = baton_submit(&admission->_resource, &entry->_message);
 	BATON_ASSERT(!error); /* admission.open */
 }
 
-static void obey(struct baton_admitted *entry, unsigned decision)
+static void obey_decision(struct baton_admitted *entry, unsigned decision)
 {
 	struct baton_admission *admission = entry->_admission;
 
 	if (decision & START)
-		start(entry);
+		start_task(entry);
 	if (decision & SHORTEN && !(entry->_marks & BATON__MARK_STOPPED)) {
 		if (entry->_until <= admission->_now)
-			stop(entry, -ETIMEDOUT);
+			stop_task(entry, -ETIMEDOUT);
 		else
-			(void)arm(entry); /* refused: the wheel was closed, and stops no task */
+			(void)arm_timer(entry); /* refused: a closed wheel stops no task */
 	}
 	if (decision & HALT)
-		stop(entry, -EINTR);
+		stop_task(entry, -EINTR);
 	if (decision & OVERRUN) {
 		/* The timer may come later than the tick. */
-		stop(entry, -ETIMEDOUT);
-		count(&admission->_stats.overran);
+		stop_task(entry, -ETIMEDOUT);
+		count_one(&admission->_stats.overran);
 		if (admission->_config.overrun)
 			admission->_config.overrun(admission, entry);
 	}
@@ -252,7 +252,7 @@ static void act(struct baton_admission *admission)
 		if (!admission->_decided)
 			admission->_decided_last = &admission->_decided;
 		entry->_decision = 0;
-		obey(entry, decision);
+		obey_decision(entry, decision);
 	}
 	store_relaxed(&admission->_stats.waiting, baton_rules_waiting(&admission->_rules));
 	next = baton_rules_next(&admission->_rules);
@@ -262,12 +262,12 @@ static void act(struct baton_admission *admission)
 	if (next == BATON_NEVER)
 		(void)baton_timer_disarm(&admission->_tick);
 	else
-		(void)baton_timer_arm_at(&admission->_tick, next); /* refused: as in obey */
+		(void)baton_timer_arm_at(&admission->_tick, next); /* as in obey_decision */
 }
 
 /* ---- Messages and the tick ---- */
 
-static void link_in(struct baton_admission *admission, struct baton_admitted *entry)
+static void link_entry(struct baton_admission *admission, struct baton_admitted *entry)
 {
 	entry->_prev = NULL;
 	entry->_next = admission->_first;
@@ -283,10 +283,10 @@ int baton__admitted_arrive(struct baton_task *message)
 	int error;
 
 	entry->_marks |= BATON__MARK_LISTED;
-	link_in(admission, entry);
-	count(&admission->_stats.arrived);
+	link_entry(admission, entry);
+	count_one(&admission->_stats.arrived);
 	if (entry->_marks & BATON__MARK_WITHDRAWN || admission->_dropping) {
-		count(&admission->_stats.withdrawn);
+		count_one(&admission->_stats.withdrawn);
 		error = -ECANCELED;
 	} else {
 		error = baton_rules_arrive(&admission->_rules, &entry->_rules,
@@ -294,24 +294,24 @@ int baton__admitted_arrive(struct baton_task *message)
 		act(admission);
 		if (!error)
 			return 0; /* from here on a finish may give the entry back */
-		count(&admission->_stats.denied);
+		count_one(&admission->_stats.denied);
 	}
 	store_relaxed(&entry->_starts_by, 0);
-	settle(entry, error, NULL);
+	settle_outcome(entry, error, NULL);
 	baton__admitted_end(entry);
 	return 0;
 }
 
 /* The task has returned (its token is complete), was cancelled, or was refused. */
-static int finish(struct baton_task *message)
+static int finish_entry(struct baton_task *message)
 {
 	struct baton_admitted *entry = baton_container_of(message, struct baton_admitted, _message);
 	struct baton_admission *admission = entry->_admission;
 	int error;
 
 	store_relaxed(&entry->_until, 0);
-	settle(entry, baton_future_status(&entry->_ran), baton_future_value(&entry->_ran));
-	count(&admission->_stats.finished);
+	settle_outcome(entry, baton_future_status(&entry->_ran), baton_future_value(&entry->_ran));
+	count_one(&admission->_stats.finished);
 	error = baton_rules_finish(&admission->_rules, &entry->_rules, look_at_clock(admission));
 	BATON_ASSERT(!error);
 	act(admission);
@@ -320,13 +320,13 @@ static int finish(struct baton_task *message)
 }
 
 /* True: the entry waited, and is given back. */
-static bool withdraw(struct baton_admission *admission, struct baton_admitted *entry)
+static bool withdraw_entry(struct baton_admission *admission, struct baton_admitted *entry)
 {
 	if (baton_rules_withdraw(&admission->_rules, &entry->_rules, look_at_clock(admission)))
 		return false;
-	count(&admission->_stats.withdrawn);
+	count_one(&admission->_stats.withdrawn);
 	store_relaxed(&entry->_starts_by, 0);
-	settle(entry, -ECANCELED, NULL);
+	settle_outcome(entry, -ECANCELED, NULL);
 	baton__admitted_end(entry);
 	return true;
 }
@@ -341,10 +341,10 @@ int baton__admitted_withdraw(struct baton_task *withdrawal)
 	if (entry->_marks & BATON__MARK_ENDS)
 		baton__admitted_end_rest(entry);
 	else if (entry->_marks & BATON__MARK_LISTED) {
-		if (withdraw(admission, entry))
+		if (withdraw_entry(admission, entry))
 			act(admission);
 		else
-			stop(entry, -ECANCELED);
+			stop_task(entry, -ECANCELED);
 	}
 	return 0;
 }
@@ -357,12 +357,12 @@ int baton__admission_drop(struct baton_task *task)
 	admission->_dropping = true;
 	for (struct baton_admitted *entry = admission->_first; entry; entry = next) {
 		next = entry->_next;
-		(void)withdraw(admission, entry);
+		(void)withdraw_entry(admission, entry);
 	}
 	/* The entries that are left run. An entry leaves the list only in a later task of this
 	 * resource, so the list does not change during the loop. */
 	for (struct baton_admitted *entry = admission->_first; entry; entry = entry->_next)
-		stop(entry, -ECANCELED);
+		stop_task(entry, -ECANCELED);
 	act(admission);
 	baton__admission_leave(admission);
 	return 0;

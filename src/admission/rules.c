@@ -72,7 +72,7 @@ static void set_now(struct baton_rules *rules, uint64_t now)
 }
 
 /* After a change: decides, and plans. */
-static void go_on(struct baton_rules *rules, enum baton__rules_event event)
+static void decide_and_plan(struct baton_rules *rules, enum baton__rules_event event)
 {
 	baton__rules_cycle(rules);
 	baton__rules_plan(rules, event);
@@ -80,7 +80,7 @@ static void go_on(struct baton_rules *rules, enum baton__rules_event event)
 
 /* ---- Arrivals ---- */
 
-static int check(const struct baton_rules *rules, const struct baton_rules_entry *entry)
+static int check_entry(const struct baton_rules *rules, const struct baton_rules_entry *entry)
 {
 	if (entry->_phase != BATON__ENTRY_FREE)
 		return -EALREADY;
@@ -99,14 +99,14 @@ static int arrive_interactive(struct baton_rules *rules, struct baton_rules_entr
 		baton__rules_interactive(rules, entry);
 	else
 		baton__rules_denied(rules);
-	go_on(rules, BATON__EVENT_OTHER);
+	decide_and_plan(rules, BATON__EVENT_OTHER);
 	return room ? 0 : -EAGAIN;
 }
 
 BATON_EXPORT int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
                                     uint64_t now)
 {
-	int error = check(rules, entry);
+	int error = check_entry(rules, entry);
 
 	if (error)
 		return error;
@@ -115,14 +115,14 @@ BATON_EXPORT int baton_rules_arrive(struct baton_rules *rules, struct baton_rule
 	if (entry->_kind == BATON_RULES_INTERACTIVE)
 		return arrive_interactive(rules, entry);
 	baton__rules_wait(rules, entry);
-	go_on(rules, BATON__EVENT_ARRIVAL);
+	decide_and_plan(rules, BATON__EVENT_ARRIVAL);
 	return 0;
 }
 
 BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_rules_entry *entry,
                                        uint64_t number, uint64_t now)
 {
-	int error = check(rules, entry);
+	int error = check_entry(rules, entry);
 	const struct baton_rules_entry *other;
 
 	if (!error && (entry->_kind == BATON_RULES_INTERACTIVE || number == UINT64_MAX))
@@ -139,14 +139,14 @@ BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_r
 	else
 		rules->_numbers = number + 1;
 	baton__rules_wait(rules, entry);
-	go_on(rules, BATON__EVENT_ARRIVAL);
+	decide_and_plan(rules, BATON__EVENT_ARRIVAL);
 	return 0;
 }
 
 BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
                                      const struct baton_rules_run *run, uint64_t now)
 {
-	int error = check(rules, entry);
+	int error = check_entry(rules, entry);
 	uint32_t assigned = run->assigned;
 
 	if (error)
@@ -164,7 +164,7 @@ BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rul
 	baton__rules_run_restored(rules, entry, assigned);
 	rules->_plan = BATON__PLAN_NONE;
 	baton__rules_shrink(rules);
-	go_on(rules, BATON__EVENT_OTHER);
+	decide_and_plan(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ BATON_EXPORT int baton_rules_finish(struct baton_rules *rules, struct baton_rule
 	if (entry->_phase == BATON__ENTRY_LOST)
 		rules->_stale = true;
 	entry->_phase = BATON__ENTRY_FREE;
-	go_on(rules, BATON__EVENT_OTHER);
+	decide_and_plan(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ BATON_EXPORT int baton_rules_set_limits(struct baton_rules *rules, const uint32_
 	rules->_config.reserve = reserve;
 	rules->_plan = BATON__PLAN_NONE;
 	baton__rules_shrink(rules);
-	go_on(rules, BATON__EVENT_OTHER);
+	decide_and_plan(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -275,7 +275,7 @@ BATON_EXPORT uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now)
 	set_now(rules, now);
 	look_for_overruns(rules);
 	baton__rules_shrink(rules);
-	go_on(rules, BATON__EVENT_TICK);
+	decide_and_plan(rules, BATON__EVENT_TICK);
 	return baton_rules_next(rules);
 }
 

@@ -17,8 +17,8 @@ static uint64_t random_next(struct baton_rules *rules)
 	return z ^ (z >> 31);
 }
 
-static struct baton_rules_entry *pick(struct baton_rules *rules,
-                                      const struct baton_rules_peers *peers)
+static struct baton_rules_entry *pick_peer(struct baton_rules *rules,
+                                           const struct baton_rules_peers *peers)
 {
 	struct baton_rules_entry *picked = peers->_first;
 
@@ -72,7 +72,7 @@ static bool lower_one(struct baton_rules *rules, uint32_t i)
 		for (uint32_t j = slowest - 1; j > 0 && to == 0; j--)
 			if (rules->_busy[j] < rules->_config.limit[j])
 				to = j;
-	bring_down(rules, pick(rules, &rules->_assigned[from]), to);
+	bring_down(rules, pick_peer(rules, &rules->_assigned[from]), to);
 	return true;
 }
 
@@ -87,7 +87,7 @@ static void lower_all(struct baton_rules *rules)
 
 static void halt_one(struct baton_rules *rules)
 {
-	struct baton_rules_entry *entry = pick(rules, &rules->_interactive);
+	struct baton_rules_entry *entry = pick_peer(rules, &rules->_interactive);
 
 	baton__rules_halt(rules, entry);
 	if (rules->_events->halt)
@@ -105,7 +105,7 @@ void baton__rules_denied(struct baton_rules *rules)
 {
 	for (uint32_t i = rules->_config.class_count - 1; i > 0; i--)
 		if (rules->_assigned[i]._first) {
-			bring_down(rules, pick(rules, &rules->_assigned[i]), i - 1);
+			bring_down(rules, pick_peer(rules, &rules->_assigned[i]), i - 1);
 			return;
 		}
 }
@@ -113,7 +113,7 @@ void baton__rules_denied(struct baton_rules *rules)
 /* ---- The cycle ---- */
 
 /* How many backends are taken, or reserved. */
-static uint64_t taken(const struct baton_rules *rules)
+static uint64_t backends_taken(const struct baton_rules *rules)
 {
 	uint64_t interactive = rules->_interactive._count;
 
@@ -123,12 +123,12 @@ static uint64_t taken(const struct baton_rules *rules)
 }
 
 /* Is no backend free for a task that is not interactive? */
-static bool full(const struct baton_rules *rules)
+static bool no_backend_is_free(const struct baton_rules *rules)
 {
-	return taken(rules) >= rules->_config.limit[0];
+	return backends_taken(rules) >= rules->_config.limit[0];
 }
 
-static void start(struct baton_rules *rules, struct baton_rules_entry *entry)
+static void start_entry(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
 	uint32_t assigned = baton__rules_class(entry);
 
@@ -145,8 +145,8 @@ static void start(struct baton_rules *rules, struct baton_rules_entry *entry)
 	                      entry->_end == BATON_NEVER ? BATON_NEVER : entry->_end - rules->_now);
 }
 
-/* One turn of the cycle. True: a task was started, and the cycle begins again. */
-static bool turn(struct baton_rules *rules)
+/* One round of the cycle. True: a task was started, and the cycle begins again. */
+static bool cycle_once(struct baton_rules *rules)
 {
 	uint32_t ignored = rules->_config.class_count;
 	struct baton_rules_entry *first = baton__rules_first(rules, ignored);
@@ -164,23 +164,23 @@ static bool turn(struct baton_rules *rules)
 	if (!first)
 		return false;
 	/* 2 */
-	if (full(rules)) {
+	if (no_backend_is_free(rules)) {
 		lower_all(rules);
 		if (rules->_interactive._count <= rules->_config.reserve)
 			return false;
 		halt_one(rules);
 	}
 	/* 3: limits that have shrunk may leave no backend. */
-	if (full(rules))
+	if (no_backend_is_free(rules))
 		return false;
-	start(rules, first);
+	start_entry(rules, first);
 	return true;
 }
 
 void baton__rules_cycle(struct baton_rules *rules)
 {
-	/* Ends: each turn takes one task from those that wait. */
-	while (turn(rules))
+	/* Ends: each round takes one task from those that wait. */
+	while (cycle_once(rules))
 		;
 }
 
@@ -193,10 +193,10 @@ void baton__rules_shrink(struct baton_rules *rules)
 	const uint32_t *limit = rules->_config.limit;
 
 	for (uint32_t i = rules->_config.class_count - 1; i > 0; i--)
-		/* Ends: each turn brings one default down to a class before i. */
+		/* Ends: each round brings one default down to a class before i. */
 		while (rules->_busy[i] > limit[i] && lower_one(rules, i))
 			;
-	if (taken(rules) <= limit[0])
+	if (backends_taken(rules) <= limit[0])
 		return;
 	lower_all(rules);
 	while (rules->_interactive._count > 0 &&

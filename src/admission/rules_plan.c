@@ -134,7 +134,7 @@ static void move_to(struct baton_rules *rules, uint32_t i, uint64_t at)
 }
 
 /* plan.levels: moves the level to the first time with room. */
-static void settle(struct baton_rules *rules, uint32_t i)
+static void settle_level(struct baton_rules *rules, uint32_t i)
 {
 	struct baton_rules_level *level = &rules->_levels[i];
 
@@ -161,7 +161,7 @@ static uint64_t latest_end(const struct baton_rules *rules, const struct baton_r
 	return max(rules->_now, baton__rules_add(end, rules->_config.grace_ns));
 }
 
-static void begin(struct baton_rules *rules)
+static void begin_pass(struct baton_rules *rules)
 {
 	uint32_t classes = rules->_config.class_count;
 
@@ -212,7 +212,7 @@ static void plan_one(struct baton_rules *rules, struct baton_rules_entry *entry)
 	for (uint32_t i = 0; i <= class; i++) {
 		if (rules->_levels[i]._at < start)
 			move_to(rules, i, start);
-		settle(rules, i);
+		settle_level(rules, i);
 		start = max(start, rules->_levels[i]._at);
 	}
 	/* The start that an earlier pass planned is also an upper bound, and may be the smaller
@@ -242,7 +242,7 @@ static struct baton_rules_entry *next_unplanned(const struct baton_rules *rules)
 	return next;
 }
 
-static void tell(struct baton_rules *rules, struct baton_rules_entry *entry)
+static void tell_estimate(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
 	uint64_t start = entry->_plan_start;
 	uint64_t now = rules->_now;
@@ -287,14 +287,14 @@ void baton__rules_plan(struct baton_rules *rules, enum baton__rules_event event)
 	    (rules->_plan == BATON__PLAN_DONE && rules->_stale &&
 	     (rules->_now >= renewed_at(rules) ||
 	      (event == BATON__EVENT_ARRIVAL && rules->_waiting <= FEW))))
-		begin(rules);
+		begin_pass(rules);
 	for (uint32_t n = 0; (entry = next_unplanned(rules)); n++) {
 		if (n == slice) {
 			rules->_plan = BATON__PLAN_BEGUN;
 			return;
 		}
 		plan_one(rules, entry);
-		tell(rules, entry);
+		tell_estimate(rules, entry);
 	}
 	rules->_plan = BATON__PLAN_DONE;
 }

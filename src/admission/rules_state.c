@@ -35,7 +35,7 @@ static void line_remove(struct baton_rules *rules, struct baton_rules_entry *ent
 
 /* ---- A list of peers, by their start ---- */
 
-static bool before(const struct baton_rules_entry *a, const struct baton_rules_entry *b)
+static bool started_before(const struct baton_rules_entry *a, const struct baton_rules_entry *b)
 {
 	return a->_started < b->_started || (a->_started == b->_started && a->_number < b->_number);
 }
@@ -45,7 +45,7 @@ static void peers_insert(struct baton_rules_peers *peers, struct baton_rules_ent
 {
 	struct baton_rules_entry *prev = peers->_last;
 
-	while (prev && before(entry, prev))
+	while (prev && started_before(entry, prev))
 		prev = prev->_peer_prev;
 	entry->_peer_prev = prev;
 	entry->_peer_next = prev ? prev->_peer_next : peers->_first;
@@ -132,7 +132,7 @@ struct baton_rules_entry *baton__rules_first(const struct baton_rules *rules, ui
 
 /* ---- Running ---- */
 
-static void count(uint32_t *busy, uint32_t assigned, uint32_t by)
+static void count_busy(uint32_t *busy, uint32_t assigned, uint32_t by)
 {
 	for (uint32_t i = 0; i <= assigned; i++)
 		busy[i] += by;
@@ -149,7 +149,7 @@ static void join(struct baton_rules *rules, struct baton_rules_entry *entry, uin
 	}
 	entry->_end = baton__rules_add(entry->_started, rules->_config.duration_ns[assigned]);
 	baton__rules_line(rules, entry)->_running++;
-	count(rules->_busy, assigned, 1);
+	count_busy(rules->_busy, assigned, 1);
 	if (entry->_kind == BATON_RULES_DEFAULT)
 		peers_insert(&rules->_assigned[assigned], entry);
 }
@@ -173,7 +173,7 @@ void baton__rules_run_restored(struct baton_rules *rules, struct baton_rules_ent
 		struct baton_rules_entry *next = line->_waiting;
 		struct baton_rules_entry *prev = next ? next->_prev : line->_last;
 
-		while (prev && before(entry, prev)) {
+		while (prev && started_before(entry, prev)) {
 			next = prev;
 			prev = prev->_prev;
 		}
@@ -190,7 +190,7 @@ void baton__rules_run_end(struct baton_rules *rules, struct baton_rules_entry *e
 	}
 	baton__rules_line(rules, entry)->_running--;
 	line_remove(rules, entry);
-	count(rules->_busy, entry->_assigned, (uint32_t)-1);
+	count_busy(rules->_busy, entry->_assigned, (uint32_t)-1);
 	if (entry->_kind == BATON_RULES_DEFAULT)
 		peers_remove(&rules->_assigned[entry->_assigned], entry);
 }
@@ -200,9 +200,9 @@ void baton__rules_reassign(struct baton_rules *rules, struct baton_rules_entry *
                            uint32_t assigned)
 {
 	peers_remove(&rules->_assigned[entry->_assigned], entry);
-	count(rules->_busy, entry->_assigned, (uint32_t)-1);
+	count_busy(rules->_busy, entry->_assigned, (uint32_t)-1);
 	entry->_assigned = (uint8_t)assigned;
-	count(rules->_busy, assigned, 1);
+	count_busy(rules->_busy, assigned, 1);
 	peers_insert(&rules->_assigned[assigned], entry);
 }
 
@@ -230,8 +230,8 @@ void baton__rules_lose(struct baton_rules *rules, struct baton_rules_entry *entr
 	entry->_phase = BATON__ENTRY_LOST;
 	if (entry->_kind >= BATON_RULES_DEFAULT)
 		entry->_assigned = 0;
-	count(rules->_busy, entry->_assigned, 1);
-	count(rules->_lost_busy, entry->_assigned, 1);
+	count_busy(rules->_busy, entry->_assigned, 1);
+	count_busy(rules->_lost_busy, entry->_assigned, 1);
 }
 
 /* A halted, lost or gone task has finished. */
@@ -241,6 +241,6 @@ void baton__rules_stop_end(struct baton_rules *rules, struct baton_rules_entry *
 		peers_remove(&rules->_halted, entry);
 	if (entry->_phase != BATON__ENTRY_LOST)
 		return;
-	count(rules->_busy, entry->_assigned, (uint32_t)-1);
-	count(rules->_lost_busy, entry->_assigned, (uint32_t)-1);
+	count_busy(rules->_busy, entry->_assigned, (uint32_t)-1);
+	count_busy(rules->_lost_busy, entry->_assigned, (uint32_t)-1);
 }
