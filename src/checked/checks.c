@@ -23,7 +23,7 @@ static void resources(struct baton_resource *const *resources, size_t count, con
 		baton__check_resource(resources[i], function);
 }
 
-static void call(struct baton_resource *resource, bool given, const char *function)
+static void call_given(struct baton_resource *resource, bool given, const char *function)
 {
 	baton__check_resource(resource, function);
 	if (!given)
@@ -36,7 +36,7 @@ static void call_with(struct baton_resource *resource, const struct baton_call_o
 	baton__check_resource(resource, function);
 	if (!options)
 		BATON_MISUSE(function, "the options are NULL");
-	call(resource, options->fn, function);
+	call_given(resource, options->fn, function);
 }
 
 static void set_stats(struct baton_resource *resource, const struct baton_resource_stats *stats,
@@ -124,7 +124,7 @@ const struct baton__checks baton__checks = {
 	.init = baton__check_init,
 	.resource = baton__check_resource,
 	.resources = resources,
-	.call = call,
+	.call = call_given,
 	.call_with = call_with,
 	.set_stats = set_stats,
 	.set_lanes = set_lanes,

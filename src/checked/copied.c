@@ -11,7 +11,7 @@ struct original {
 	char name[BATON__RECORD_NAME_MAX];
 };
 
-static void compare(struct baton__record *record, void *arg)
+static void compare_extras(struct baton__record *record, void *arg)
 {
 	struct original *original = arg;
 
@@ -29,7 +29,7 @@ void baton__mistake_copied(struct baton__mistake *mistake, const struct baton_re
 
 	if (baton__records_lost())
 		return;
-	baton__records_each(BATON__RECORD_RESOURCE, compare, &original);
+	baton__records_each(BATON__RECORD_RESOURCE, compare_extras, &original);
 	if (original.count > 1)
 		baton__mistake(mistake, NULL,
 		               "at %p was copied from another one of its config while that was in "

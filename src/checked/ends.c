@@ -54,7 +54,7 @@ void baton__check_wait(struct baton_future *future, const struct timespec *deadl
 
 /* ---- The end ---- */
 
-static void report(struct baton__record *record, void *arg)
+static void report_left(struct baton__record *record, void *arg)
 {
 	char text[400];
 
@@ -76,7 +76,7 @@ static void report(struct baton__record *record, void *arg)
 }
 
 /* Reports what is left, and does not abort: the program ends in any case. */
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void report_at_exit(void)
 {
-	baton__records_each(BATON__RECORD_RESOURCE, report, NULL);
+	baton__records_each(BATON__RECORD_RESOURCE, report_left, NULL);
 }

@@ -10,7 +10,7 @@
 
 #define RESERVED (sizeof(((struct baton_resource_config *)NULL)->_reserved) / sizeof(uint64_t))
 
-static uint64_t sum_of(const struct baton_resource_config *config)
+static uint64_t sum_config(const struct baton_resource_config *config)
 {
 	const unsigned char *bytes = (const unsigned char *)config;
 	uint64_t sum = UINT64_C(0xCBF29CE484222325);
@@ -20,7 +20,7 @@ static uint64_t sum_of(const struct baton_resource_config *config)
 	return sum;
 }
 
-static void copy_name(char copy[BATON__RECORD_NAME_MAX], const char *name)
+static void copy_bounded(char copy[BATON__RECORD_NAME_MAX], const char *name)
 {
 	copy[0] = 0;
 	if (name)
@@ -40,12 +40,12 @@ static void sign(struct baton__record *record, const struct baton_resource *reso
 {
 	record->extras = resource->_extras;
 	record->config = baton__config(resource);
-	record->config_sum = sum_of(record->config);
+	record->config_sum = sum_config(record->config);
 	record->gone = false;
 	record->left = false;
 	record->used = false;
 	record->suspended = 0;
-	copy_name(record->name, baton__name(resource));
+	copy_bounded(record->name, baton__name(resource));
 	baton__records_note(record, call);
 }
 
@@ -62,14 +62,14 @@ static void look_at_constants(struct baton__record *record, const struct baton_r
 {
 	char name[BATON__RECORD_NAME_MAX];
 
-	if (record->used && record->config_sum != sum_of(record->config)) {
+	if (record->used && record->config_sum != sum_config(record->config)) {
 		baton__mistake(mistake, record->name,
 		               "has a config that has changed, or is gone, since %s (thread %d): "
 		               "the config must outlive the resource and not change",
 		               record->call, (int)record->thread);
 		return;
 	}
-	copy_name(name, baton__name(resource));
+	copy_bounded(name, baton__name(resource));
 	/* name_of may return another name: then another resource of this config lies here now. */
 	if (record->used && !(record->config && record->config->name_of) &&
 	    strcmp(name, record->name) != 0)
@@ -78,7 +78,7 @@ static void look_at_constants(struct baton__record *record, const struct baton_r
 		               "long as the resource, and not change",
 		               record->call, (int)record->thread);
 	if (!record->used) {
-		record->config_sum = sum_of(record->config);
+		record->config_sum = sum_config(record->config);
 		record->used = !sets_up(call);
 	}
 	memcpy(record->name, name, sizeof(name));

@@ -41,13 +41,13 @@ static struct baton__record **chain_of(const void *object, enum baton__record_ki
 	return &shard_of(object, kind)->chains[hash_of(object) >> 46 & (CHAINS - 1)];
 }
 
-static void lock(struct shard *shard)
+static void lock_shard(struct shard *shard)
 {
 	/* lock allowed: the checked library gives up the progress laws */
 	(void)pthread_mutex_lock(&shard->lock);
 }
 
-static void unlock(struct shard *shard)
+static void unlock_shard(struct shard *shard)
 {
 	/* lock allowed: the checked library gives up the progress laws */
 	(void)pthread_mutex_unlock(&shard->lock);
@@ -55,29 +55,29 @@ static void unlock(struct shard *shard)
 
 void baton__records_lock(const void *object, enum baton__record_kind kind)
 {
-	lock(shard_of(object, kind));
+	lock_shard(shard_of(object, kind));
 }
 
 void baton__records_unlock(const void *object, enum baton__record_kind kind)
 {
-	unlock(shard_of(object, kind));
+	unlock_shard(shard_of(object, kind));
 }
 
 /* In the order of the tables: tasks first (records.order). */
 static void lock_all(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)
-		lock(&tables[i / SHARDS][i % SHARDS]);
+		lock_shard(&tables[i / SHARDS][i % SHARDS]);
 }
 
 static void unlock_all(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)
-		unlock(&tables[i / SHARDS][i % SHARDS]);
+		unlock_shard(&tables[i / SHARDS][i % SHARDS]);
 }
 
 /* Runs before the program's constructors. In a fork's child the tables are whole, and unlocked. */
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(101))) static void init_shards(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)
 		/* lock allowed: the checked library gives up the progress laws */
@@ -144,13 +144,13 @@ void baton__records_each(enum baton__record_kind kind,
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *shard = &tables[table][i];
 
-		lock(shard);
+		lock_shard(shard);
 		for (unsigned k = 0; k < CHAINS; k++)
 			for (struct baton__record *record = shard->chains[k]; record;
 			     record = record->next)
 				if (record->kind == kind)
 					visit(record, arg);
-		unlock(shard);
+		unlock_shard(shard);
 	}
 }
 

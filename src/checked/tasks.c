@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Links the task's record into the queue of its resource's. */
-static void link_in(struct baton__record *task, const struct baton_resource *resource)
+static void link_record(struct baton__record *task, const struct baton_resource *resource)
 {
 	struct baton__record *record;
 
@@ -30,7 +30,7 @@ static void link_in(struct baton__record *task, const struct baton_resource *res
 }
 
 /* The task waits no more: takes its record out of the queue, and frees it. */
-static void forget_task(struct baton__record *task)
+static void forget_record(struct baton__record *task)
 {
 	struct baton_resource *resource = task->resource;
 	struct baton__record *record;
@@ -124,7 +124,8 @@ void baton__check_finaliser(struct baton_resource *resource, const struct baton_
 }
 
 /* Notes that the task waits. Returns the number of the note; 0: no note was made. */
-static uint64_t note(struct baton_resource *resource, struct baton_task *task, const char *call)
+static uint64_t note_submit(struct baton_resource *resource, struct baton_task *task,
+                            const char *call)
 {
 	struct baton__record *record;
 	uint64_t serial = 0;
@@ -138,7 +139,7 @@ static uint64_t note(struct baton_resource *resource, struct baton_task *task, c
 		serial = record->serial;
 		record->run = (const void *)(uintptr_t)task->_run;
 		record->future = task->_future;
-		link_in(record, resource);
+		link_record(record, resource);
 	}
 	baton__records_unlock(task, BATON__RECORD_TASK);
 	return serial;
@@ -172,7 +173,8 @@ bool baton__check_submit(struct baton_resource *resource, struct baton_task *con
 	submit = calloc(1, sizeof(*submit) + count * sizeof(*submit->of));
 	for (; submit && submit->count < count; submit->count++) {
 		submit->of[submit->count].task = tasks[submit->count];
-		submit->of[submit->count].serial = note(resource, tasks[submit->count], call);
+		submit->of[submit->count].serial =
+			note_submit(resource, tasks[submit->count], call);
 	}
 	*checked = submit;
 	goes_on = true;
@@ -187,7 +189,7 @@ static void end_submit(const struct baton_task *task, uint64_t serial, int error
 	record = baton__records_find(task, BATON__RECORD_TASK);
 	if (record && record->serial == serial) {
 		if (error) {
-			forget_task(record);
+			forget_record(record);
 		} else if (record->resource) {
 			baton__records_lock(record->resource, BATON__RECORD_RESOURCE);
 			record->accepted = true;
@@ -217,7 +219,7 @@ static void end_task(struct baton_task *task, struct baton__mistake *mistake)
 	record = baton__records_find(task, BATON__RECORD_TASK);
 	if (record) {
 		look_at_task(record, mistake);
-		forget_task(record);
+		forget_record(record);
 	}
 	baton__records_unlock(task, BATON__RECORD_TASK);
 }

@@ -114,7 +114,7 @@ static int open_memory(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int map(struct baton_board *board, const char *path)
+static int map_board(struct baton_board *board, const char *path)
 {
 	void *memory;
 	int error;
@@ -172,7 +172,7 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 		return -ENOMEM;
 	board->size = sizeof(*board->file) +
 	              lines * (sizeof(struct baton__board_line) + sizeof(struct baton__times));
-	error = map(board, options ? options->path : NULL);
+	error = map_board(board, options ? options->path : NULL);
 	if (error) {
 		free(board);
 		return error;
@@ -236,7 +236,7 @@ static void raise_lines(struct baton__board_file *file, const struct baton__boar
 		continue;
 }
 
-static void copy_name(char *copy, const char *name)
+static void copy_to_board(char *copy, const char *name)
 {
 	size_t length = name ? strnlen(name, BATON_BOARD_NAME_MAX) : 0;
 
@@ -268,7 +268,7 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 		return -ENOSPC;
 	memset(&line->stats, 0, sizeof(line->stats));
 	clear_gauge(board->file, line);
-	copy_name(line->name, name ? name : baton__name(resource));
+	copy_to_board(line->name, name ? name : baton__name(resource));
 	line->resource = resource;
 	line->cause = BATON__CAUSE_NONE;
 	line->joined_ns = baton__now_ns();
@@ -334,7 +334,7 @@ BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct ba
 		return -ECHILD;
 	entry = entry_of(board, NULL);
 	if (entry) {
-		copy_name(entry->name, name);
+		copy_to_board(entry->name, name);
 		entry->workers = baton_pool_workers(pool);
 		baton_pool_stats_read(pool, &entry->stats);
 		store_release(&entry->pool, pool);

@@ -123,10 +123,10 @@ const struct baton__board_line *baton__line_at(const struct baton__board_file *f
 }
 
 /* Appends to the message what still has room there. */
-static void append(char message[BATON__MESSAGE_MAX], const char *format, ...)
+static void append_text(char message[BATON__MESSAGE_MAX], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void append(char message[BATON__MESSAGE_MAX], const char *format, ...)
+static void append_text(char message[BATON__MESSAGE_MAX], const char *format, ...)
 {
 	const size_t length = strlen(message);
 	va_list list;
@@ -145,14 +145,14 @@ static void append_who(char message[BATON__MESSAGE_MAX], const struct baton__boa
 
 	if (!who->thread)
 		return;
-	append(message, "; thread %s %s", thread_text(thread, file, who->thread), deed);
+	append_text(message, "; thread %s %s", thread_text(thread, file, who->thread), deed);
 	if (line && !who->detached)
-		append(message, " in a task of \"%s\"", name_of(line));
+		append_text(message, " in a task of \"%s\"", name_of(line));
 	else if (who->resource && !who->detached)
-		append(message, " in a task of a resource that is not on the board");
+		append_text(message, " in a task of a resource that is not on the board");
 	if (who->function)
-		append(message, ", the function at %#" PRIxPTR " (%s)", who->function,
-		       baton__place_text(place, file, who->function));
+		append_text(message, ", the function at %#" PRIxPTR " (%s)", who->function,
+		            baton__place_text(place, file, who->function));
 }
 
 void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_file *file,

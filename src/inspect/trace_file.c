@@ -234,7 +234,7 @@ static void write_length(struct collection *all, const struct collected *one)
 	              one->event.kind_and_more >> 8);
 }
 
-static void write_event(struct collection *all, const struct collected *one)
+static void write_collected(struct collection *all, const struct collected *one)
 {
 	switch (kind_of(&one->event)) {
 	case BATON__EVENT_RAN:
@@ -286,7 +286,7 @@ static void write_all(struct collection *all)
 		write_thread(all, &all->file->thread[i]);
 	for (size_t i = 0; i < all->count; i++)
 		if (all->events[i].event.ns >= all->began_ns)
-			write_event(all, &all->events[i]);
+			write_collected(all, &all->events[i]);
 	(void)fputs("\n]}\n", all->out);
 }
 

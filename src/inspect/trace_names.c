@@ -18,7 +18,7 @@ struct baton__left_name {
 };
 
 /* False: there is no memory, or there are too many. */
-static bool make_room(struct baton__left_names *left)
+static bool grow_names(struct baton__left_names *left)
 {
 	const uint32_t room = left->room ? left->room * 2 : NAMES_MIN;
 	struct baton__left_name *grown;
@@ -41,7 +41,7 @@ void baton__trace_names_keep(struct baton_board *board, const struct baton__boar
 	struct baton__left_name *name;
 
 	/* Relaxed: a trace that begins beside this call need not have the name. */
-	if (!load_relaxed(&board->trace) || !make_room(left))
+	if (!load_relaxed(&board->trace) || !grow_names(left))
 		return;
 	name = &left->names[left->count++];
 	name->line = line;

@@ -36,7 +36,7 @@ struct baton_watchdog {
 	pthread_t thread;
 };
 
-static void report(const struct baton_watchdog *watchdog, const struct baton_stuck *stuck)
+static void report_stuck(const struct baton_watchdog *watchdog, const struct baton_stuck *stuck)
 {
 	if (watchdog->options.report)
 		watchdog->options.report(stuck, watchdog->options.arg);
@@ -74,7 +74,7 @@ static void look_at_line(const struct baton_watchdog *watchdog, struct baton__bo
 		found->told_entered = entered + 1;
 		baton__stuck_runs(&stuck, watchdog->options.board->file, line,
 		                  now_ns - found->since_ns, message);
-		report(watchdog, &stuck);
+		report_stuck(watchdog, &stuck);
 		return;
 	}
 	baton_resource_stats_read(&line->stats, &copy);
@@ -84,7 +84,7 @@ static void look_at_line(const struct baton_watchdog *watchdog, struct baton__bo
 	if (waits && !found->told_tasks) {
 		baton__stuck_tasks(&stuck, watchdog->options.board->file, line,
 		                   now_ns - copy.oldest_ns, message);
-		report(watchdog, &stuck);
+		report_stuck(watchdog, &stuck);
 	}
 	found->told_tasks = waits;
 }
@@ -114,13 +114,13 @@ static void look_at_waits(struct baton_watchdog *watchdog, const struct baton__b
 		if (was_told(watchdog, wait->since_ns))
 			continue;
 		baton__stuck_wait(&stuck, file, wait, message);
-		report(watchdog, &stuck);
+		report_stuck(watchdog, &stuck);
 	}
 	for (size_t i = 0; i < BATON__BOARD_WAITS; i++)
 		watchdog->told[i] = told[i];
 }
 
-static void look(struct baton_watchdog *watchdog)
+static void look_at_board(struct baton_watchdog *watchdog)
 {
 	struct baton_board *board = watchdog->options.board;
 	struct baton__board_file *file = board->file;
@@ -203,7 +203,7 @@ static void *watchdog_main(void *argument)
 	while (!load_acquire(&watchdog->stop)) {
 		struct timespec next;
 
-		look(watchdog);
+		look_at_board(watchdog);
 		serve_trace(watchdog);
 		next = baton__timespec(
 			baton__time_after(baton__now_ns(), watchdog->options.every_ns));

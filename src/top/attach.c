@@ -70,7 +70,7 @@ static const char *fault(const struct baton__board_file *file, size_t size)
 	return NULL;
 }
 
-static bool attach(struct top_board *board, const char *whose, bool to_write)
+static bool attach_board(struct top_board *board, const char *whose, bool to_write)
 {
 	const bool process = is_number(whose);
 	const int flags = (to_write ? O_RDWR : O_RDONLY) | O_CLOEXEC;
@@ -123,7 +123,7 @@ static bool attach(struct top_board *board, const char *whose, bool to_write)
 
 bool top_attach(struct top_board *board, const char *whose)
 {
-	return attach(board, whose, false);
+	return attach_board(board, whose, false);
 }
 
 /* The path as the program sees it, whose working directory is another. */
@@ -150,7 +150,7 @@ static bool wait_for(const uint32_t *state, uint32_t wanted, double seconds)
 	return false;
 }
 
-static int ask(struct baton__trace_request *request, double seconds, const char *path)
+static int ask_program(struct baton__trace_request *request, double seconds, const char *path)
 {
 	char full[sizeof(request->path)];
 	uint32_t asked = BATON__TRACE_ASKED;
@@ -194,11 +194,11 @@ int top_trace(const char *whose, double seconds, const char *path)
 	struct top_board board;
 	int status;
 
-	if (!attach(&board, whose, true))
+	if (!attach_board(&board, whose, true))
 		return 1;
 	if (board.running) {
-		status = ask(&((struct baton__board_file *)(uintptr_t)board.file)->trace, seconds,
-		             path);
+		status = ask_program(&((struct baton__board_file *)(uintptr_t)board.file)->trace,
+		                     seconds, path);
 	} else {
 		(void)fprintf(stderr, "baton-top: the program is %s\n", board.state);
 		status = 1;

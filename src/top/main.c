@@ -129,7 +129,8 @@ static void read_options(struct options *options, int argc, char **argv)
 }
 
 /* Rates need two looks. A program that does not run any more has no rates. */
-static void look(struct top_board *board, struct top_rows *rows, const struct options *options)
+static void look_twice(struct top_board *board, struct top_rows *rows,
+                       const struct options *options)
 {
 	const double delay = options->view.delay_s / TOP_SAMPLES;
 	const struct timespec pause = {(time_t)delay,
@@ -153,7 +154,7 @@ static int print_once(struct top_board *board, const struct options *options)
 	const struct top_row *row;
 	int status = 0;
 
-	look(board, &rows, options);
+	look_twice(board, &rows, options);
 	if (options->json) {
 		top_print_json(stdout, board, &rows);
 	} else if (options->view.resource) {

@@ -152,7 +152,7 @@ static void read_row(struct top_row *row, const struct baton__board_line *line,
 
 static enum top_sort order;
 
-static double key(const struct top_row *row)
+static double sort_key(const struct top_row *row)
 {
 	switch (order) {
 	case TOP_BY_WAITING:
@@ -176,10 +176,10 @@ static double key(const struct top_row *row)
 	}
 }
 
-static int compare(const void *left, const void *right)
+static int compare_rows(const void *left, const void *right)
 {
 	const struct top_row *a = left, *b = right;
-	const double first = key(a), second = key(b);
+	const double first = sort_key(a), second = sort_key(b);
 
 	if (a->matches != b->matches)
 		return a->matches ? -1 : 1;
@@ -253,7 +253,7 @@ void top_read(const struct top_board *board, struct top_rows *rows, enum top_sor
 	}
 	order = sort;
 	if (rows->all)
-		qsort(rows->rows, rows->all, sizeof(*rows->rows), compare);
+		qsort(rows->rows, rows->all, sizeof(*rows->rows), compare_rows);
 }
 
 void top_free(struct top_rows *rows)

@@ -119,7 +119,7 @@ static void draw(struct screen *screen)
 	free(text);
 }
 
-static void show(struct screen *screen, enum page page)
+static void show_page(struct screen *screen, enum page page)
 {
 	if (page == RESOURCE && screen->selected < screen->rows.count)
 		(void)snprintf(screen->resource, sizeof(screen->resource), "%s",
@@ -167,25 +167,25 @@ static bool obey(struct screen *screen, int pressed)
 		screen->sort = (screen->sort + 1) % TOP_SORTS;
 		break;
 	case 'r':
-		show(screen, RESOURCES);
+		show_page(screen, RESOURCES);
 		break;
 	case '/':
-		show(screen, RESOURCES);
+		show_page(screen, RESOURCES);
 		screen->typing = true;
 		screen->match[0] = '\0';
 		screen->rows.match = NULL;
 		break;
 	case 't':
-		show(screen, THREADS);
+		show_page(screen, THREADS);
 		break;
 	case '?':
 	case 'h':
-		show(screen, HELP);
+		show_page(screen, HELP);
 		break;
 	case '\n':
 	case KEY_ENTER:
 		if (screen->page == RESOURCES)
-			show(screen, RESOURCE);
+			show_page(screen, RESOURCE);
 		break;
 	case KEY_UP:
 		move_by(screen, -1);

@@ -20,7 +20,7 @@ static struct known {
 static size_t known_count;
 
 /* Runs addr2line. False: it is not there, or does not know the place. */
-static bool ask(const char *program, uintptr_t place, char *name, size_t size)
+static bool ask_addr2line(const char *program, uintptr_t place, char *name, size_t size)
 {
 	char number[32], *arguments[] = {(char[]){"addr2line"},      (char[]){"-f"}, (char[]){"-e"},
 	                                 (char *)(uintptr_t)program, number,         NULL};
@@ -67,7 +67,7 @@ const char *top_function(const struct top_board *board, uintptr_t function)
 	entry = &known[known_count < KNOWN ? known_count++ : KNOWN - 1];
 	entry->function = function;
 	if (function < file->program_base ||
-	    !ask(file->program, place, entry->name, sizeof(entry->name)))
+	    !ask_addr2line(file->program, place, entry->name, sizeof(entry->name)))
 		(void)snprintf(entry->name, sizeof(entry->name), "0x%lx", (unsigned long)place);
 	return entry->name;
 }
