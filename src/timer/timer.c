@@ -39,7 +39,7 @@ BATON_EXPORT void baton_timer_set_dropped(struct baton_timer *timer, baton_timer
 	timer->_dropped = dropped;
 }
 
-static bool refused(uint64_t word, const struct baton__arming *arming)
+static bool is_refused(uint64_t word, const struct baton__arming *arming)
 {
 	return (word & arming->needed) != arming->needed || word & arming->barred;
 }
@@ -159,7 +159,7 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 		uint64_t next = armed(word, arming);
 		bool post = !in_time(word, next);
 
-		if (refused(word, arming))
+		if (is_refused(word, arming))
 			break;
 		if (post && !held) {
 			held = baton__timers_hold_at_once(timers);
@@ -224,7 +224,7 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	 * not to repeat.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
 	 * point. */
-	if (!repeat && in_time(word, next) && !refused(word, &arming) &&
+	if (!repeat && in_time(word, next) && !is_refused(word, &arming) &&
 	    cas_acq_rel(&timer->_word, &word, next))
 		return 0;
 	timers = baton__timers_of(timer, &error);

@@ -22,7 +22,7 @@
  *            without repetition, and when the wheel is closed, or the resource refuses the run for
  *            good.
  *   GONE     stop_then waits until TASK and RUNNING are cleared; arm is refused.
- *   DONE     The timer has run since it was last armed. Set by leave, in the step that clears
+ *   DONE     The timer has run since it was last armed. Set by leave_run, in the step that clears
  *            RUNNING, unless ARMED or DUE is set. Cleared by arm. So while ARMED, DUE or RUNNING is
  *            set, DONE is clear.
  * A thread that finds POSTED, PLACED, TASK and RUNNING clear has the timer's memory to itself.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run of an expired timer, as a task of its resource: enter, the function, arm again if the
- * timer is repeated, leave. And what happens instead to a task that is cancelled or refused.
+ * The run of an expired timer, as a task of its resource: enter_run, the function, arm again if
+ * the timer is repeated, leave_run. And what happens instead to a task that is cancelled or
+ * refused.
  */
 #include "timer/timer.h"
 
@@ -36,9 +37,9 @@ static baton_timer_dropped_fn dropped_of(const struct baton_timers *timers,
 	return timer->_dropped ? timer->_dropped : timers->config.dropped;
 }
 
-/* The task's turn has come. True: the timer is RUNNING; call its function, then leave. False: the
+/* The task runs. True: the timer is RUNNING; call its function, then leave_run. False: the
  * run has no effect; last touch of the timer. */
-static bool enter(struct baton_timer *timer)
+static bool enter_run(struct baton_timer *timer)
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	struct baton_future *gone;
@@ -124,7 +125,8 @@ static int again(struct baton_timers *timers, struct baton_timer *timer, bool af
 }
 
 /* Ends the run: the last touch of the timer, unless `dropped` must be told of `error`. */
-static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64_t done, int error)
+static void leave_run(struct baton_timers *timers, struct baton_timer *timer, uint64_t done,
+                      int error)
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
@@ -133,7 +135,7 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 	uint64_t next;
 	bool told;
 
-	/* Ends: as in enter. */
+	/* Ends: as in enter_run. */
 	do {
 		/* The next run was due while the function ran, and a bound has refused it: arm the
 		 * timer for the run after that. Ends: the timer is armed, or was stopped
@@ -173,7 +175,7 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		(void)baton_future_complete(gone, 0, timer);
 }
 
-static int run(struct baton_task *task)
+static int run_timer(struct baton_task *task)
 {
 	struct baton_timer *timer = baton_container_of(task, struct baton_timer, _task);
 	int error = 0;
@@ -184,10 +186,10 @@ static int run(struct baton_task *task)
 	 * RUNNING. */
 	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
 	BATON_PROBE(timer__run, timer, timer->_resource);
-	runs = enter(timer);
+	runs = enter_run(timer);
 	if (runs && timer->_fn(timer) != BATON_TIMER_GONE) {
 		error = again(timers, timer, true);
-		leave(timers, timer, BATON__TIMER_DONE, error);
+		leave_run(timers, timer, BATON__TIMER_DONE, error);
 	}
 	baton__timers_unref(timers); /* last touch */
 	return runs ? 0 : baton__not_to_run();
@@ -200,17 +202,17 @@ void baton__timer_cancelled(struct baton_task *task)
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
 	/* A cancelled task is a run without the function. */
-	if (enter(timer)) {
+	if (enter_run(timer)) {
 		bool once = !(load_relaxed(&timer->_word) & BATON__TIMER_REPEAT);
 
 		error = again(timers, timer, false);
-		leave(timers, timer, 0, once ? -ECANCELED : error);
+		leave_run(timers, timer, 0, once ? -ECANCELED : error);
 	}
 	baton__timers_unref(timers);
 }
 
 const struct baton_task_type baton__timer_type = {
-	.run = run,
+	.run = run_timer,
 	.cancelled = baton__timer_cancelled,
 	.stamp = BATON_TASK_PLACE(struct baton_timer, _task, stamp),
 	.function = BATON_TASK_PLACE(struct baton_timer, _task, _fn),
@@ -225,7 +227,7 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 	uint64_t next;
 	bool told;
 
-	/* Ends: as in enter. */
+	/* Ends: as in enter_run. */
 	do {
 		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
 		if (word & BATON__TIMER_DUE)

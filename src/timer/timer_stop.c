@@ -20,7 +20,7 @@
 /* A run is wanted, or the timer is in the wheel. */
 #define AT_WORK (STOPPED | BATON__TIMER_LINKED)
 
-static enum baton_timer_state state_of(uint64_t word)
+static enum baton_timer_state timer_state(uint64_t word)
 {
 	if (word & BATON__TIMER_RUNNING)
 		return BATON_TIMER_RUNNING;
@@ -33,8 +33,8 @@ static enum baton_timer_state state_of(uint64_t word)
 
 BATON_EXPORT enum baton_timer_state baton_timer_state(const struct baton_timer *timer)
 {
-	/* [timer.touched] acquire: what the run did; pairs with [timer.touched] in leave */
-	return state_of(load_acquire(&timer->_word));
+	/* [timer.touched] acquire: what the run did; pairs with [timer.touched] in leave_run */
+	return timer_state(load_acquire(&timer->_word));
 }
 
 /* Stops the timer; returns the word as it was. */
@@ -120,7 +120,7 @@ static uint64_t stop_once(struct baton_timer *timer)
 }
 
 /* As stop_once. If another thread calls `dropped`, the function has returned (timer.dropped). */
-static uint64_t stop(struct baton_timer *timer)
+static uint64_t stop_timer(struct baton_timer *timer)
 {
 	uint64_t word;
 
@@ -139,13 +139,13 @@ static uint64_t stop(struct baton_timer *timer)
 BATON_EXPORT enum baton_timer_state baton_timer_disarm(struct baton_timer *timer)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	return state_of(decide(timer));
+	return timer_state(decide(timer));
 }
 
 BATON_EXPORT enum baton_timer_state baton_timer_stop(struct baton_timer *timer)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	return state_of(stop(timer));
+	return timer_state(stop_timer(timer));
 }
 
 BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
@@ -154,7 +154,7 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	BATON__CHECKED(timer_stop(timer, __func__));
 	BATON__NEED(gone, "the promise is NULL");
 
-	enum baton_timer_state state = state_of(stop(timer));
+	enum baton_timer_state state = timer_state(stop_timer(timer));
 	uint64_t word = load_acquire(&timer->_word);
 
 	if (BATON_UNLIKELY(baton__forked()))
@@ -169,14 +169,15 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 		while (word & (BATON__TIMER_BUSY | AT_WORK)) {
 			if (word & AT_WORK) {
 				/* The timer was armed since, for example by its own function. */
-				state = state_of(stop(timer));
+				state = timer_state(stop_timer(timer));
 				word = load_relaxed(&timer->_word);
 				continue;
 			}
 			if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
-				return state_of(word);
+				return timer_state(word);
 		}
-		/* [timer.touched] acquire: the run is over; pairs with [timer.touched] in leave */
+		/* [timer.touched] acquire: the run is over; pairs with [timer.touched] in
+		 * leave_run */
 		word = load_acquire(&timer->_word);
 	} while (baton__dropping_await(timer) || word & (BATON__TIMER_BUSY | AT_WORK));
 	(void)baton_future_complete(gone, 0, timer);
@@ -193,7 +194,7 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 		return -EDEADLK;
 	/* The loop ends when the driver has submitted the task and the resource's runner has come
 	 * to it, or at the deadline. [timer.touched] acquire: the run is over; pairs with
-	 * [timer.touched] in leave */
+	 * [timer.touched] in leave_run */
 	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
 		/* The driver may be about to submit: the resource may be idle meanwhile. */
 		if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
@@ -220,7 +221,7 @@ BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer, const struct t
 	/* Ends: a round is repeated only if the timer was armed since, for example by the function
 	 * that was waited for. */
 	do {
-		if (stop(timer) & BATON__TIMER_BUSY) {
+		if (stop_timer(timer) & BATON__TIMER_BUSY) {
 			error = await_end(timer, deadline);
 			if (error)
 				return error;

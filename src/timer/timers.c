@@ -77,7 +77,7 @@ void baton__timers_hold(struct baton_timers *timers)
 }
 
 /* Applies the timers in the inbox. */
-static void drain(struct baton_timers *timers, uintptr_t *word)
+static void drain_inbox(struct baton_timers *timers, uintptr_t *word)
 {
 	uintptr_t flags = *word & ~BATON__TIMERS_INBOX;
 	struct baton_timer *timer;
@@ -105,7 +105,7 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 	/* Ends: each round is a post by another thread, which has made progress. */
 	do {
 		if (word & BATON__TIMERS_INBOX)
-			drain(timers, &word);
+			drain_inbox(timers, &word);
 		if (timers->alarming && lent)
 			baton__timers_alarm(timers);
 		alarming = alarming || timers->alarming;
@@ -147,8 +147,8 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
 			return true;
 		}
 		timer->_posted = (struct baton_timer *)(word & BATON__TIMERS_INBOX);
-		/* [timer.posted] release: the timer's link; pairs with [timer.posted] in drain.
-		 * Last touch of timer and wheel. */
+		/* [timer.posted] release: the timer's link; pairs with [timer.posted] in
+		 * drain_inbox. Last touch of timer and wheel. */
 		if (cas_release(&timers->word, &word,
 		                (uintptr_t)timer | (word & ~BATON__TIMERS_INBOX)))
 			return true;
@@ -176,7 +176,8 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 	timers->sleep_until = look;
 	timers->alarming = true;
 	baton__count(&timers->stats.wakes, 1);
-	/* [wheel.closed] release: the thread looks again; pairs with [wheel.closed] in rest */
+	/* [wheel.closed] release: the thread looks again; pairs with [wheel.closed] in
+	 * sleep_until_due */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 }
 
@@ -321,7 +322,7 @@ BATON_EXPORT uint64_t baton_timers_next(struct baton_timers *timers)
 
 	uint64_t tick;
 
-	if (BATON_UNLIKELY(baton__forked())) /* as in stop (timer_stop.c) */
+	if (BATON_UNLIKELY(baton__forked())) /* as in stop_timer */
 		return BATON_NEVER;
 	baton__timers_hold(timers);
 	tick = baton__wheel_next(&timers->wheel);

@@ -260,7 +260,7 @@ void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending 
 }
 
 /* The calling thread becomes the driver of a wheel with this source. An error: it does not. */
-static int begin(struct baton_timers *timers, enum baton_timers_source source)
+static int begin_drive(struct baton_timers *timers, enum baton_timers_source source)
 {
 	int error;
 
@@ -280,7 +280,7 @@ BATON_EXPORT int64_t baton_timers_poll(struct baton_timers *timers)
 {
 	BATON__CHECKED(owned(timers, __func__));
 
-	int64_t count = begin(timers, BATON_TIMERS_POLL);
+	int64_t count = begin_drive(timers, BATON_TIMERS_POLL);
 
 	if (count)
 		return count;
@@ -294,7 +294,7 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 {
 	BATON__CHECKED(owned(timers, __func__));
 
-	int64_t count = begin(timers, BATON_TIMERS_VIRTUAL);
+	int64_t count = begin_drive(timers, BATON_TIMERS_VIRTUAL);
 	uint64_t next;
 
 	if (count)

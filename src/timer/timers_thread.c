@@ -31,7 +31,7 @@ struct start {
 };
 
 /* Sleeps until a timer may be due. False: the wheel is closed. */
-static bool rest(struct baton_timers *timers)
+static bool sleep_until_due(struct baton_timers *timers)
 {
 	struct baton__futex_watch watch = {&timers->alarm, 0};
 	struct timespec deadline;
@@ -61,7 +61,7 @@ static bool rest(struct baton_timers *timers)
 
 /* ---- Lending the wheel to the default pool ---- */
 
-static int start_thread(struct baton_timers *timers);
+static int start_wheel_thread(struct baton_timers *timers);
 
 void baton__timers_alarm(struct baton_timers *timers)
 {
@@ -122,7 +122,7 @@ static int take_home(struct baton_job *job)
 	timers->stays = true;
 	join_thread(timers); /* as in run_lent */
 	if (!closed)
-		error = start_thread(timers);
+		error = start_wheel_thread(timers);
 	if (!error)
 		return 0;
 	timers->stays = false;
@@ -184,7 +184,7 @@ static void *timers_main(void *argument)
 	do {
 		(void)baton__timers_fire(timers, baton__now_ns());
 		lent = lend(timers);
-	} while (!lent && rest(timers));
+	} while (!lent && sleep_until_due(timers));
 	baton__timers_drive_end(timers);
 	/* A thread that closes the wheel joins this thread. */
 	if (lent)
@@ -194,7 +194,7 @@ static void *timers_main(void *argument)
 }
 
 /* The thread drives the wheel from now on. The wheel has no other thread. */
-static int start_thread(struct baton_timers *timers)
+static int start_wheel_thread(struct baton_timers *timers)
 {
 	struct start start = {.timers = timers};
 	pthread_t thread;
@@ -228,7 +228,7 @@ int baton__timers_drivers_start(struct baton_timers *timers)
 {
 	baton_plain_job_init(&timers->job, run_lent, NULL);
 	if (!lend(timers))
-		return start_thread(timers);
+		return start_wheel_thread(timers);
 	baton__alarm_lent(&baton__default_alarm);
 	return 0;
 }
@@ -240,7 +240,8 @@ void baton__timers_drivers_stop(struct baton_timers *timers)
 	if (timers->is_default)
 		baton__alarm_detach(&baton__default_alarm);
 	baton__timers_hold(timers);
-	/* [wheel.closed] release: the wheel is closed; pairs with [wheel.closed] in rest */
+	/* [wheel.closed] release: the wheel is closed; pairs with [wheel.closed] in
+	 * sleep_until_due */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 	baton__timers_release(timers, 0);
 	baton__futex_wake(&timers->alarm, 1);
@@ -249,9 +250,9 @@ void baton__timers_drivers_stop(struct baton_timers *timers)
 
 /* ---- The default wheel ---- */
 
-/* A thread that has the turn (sole.h) changes this from NULL to the wheel and back. */
+/* A thread that has the lock below changes this from NULL to the wheel and back. */
 static struct baton_timers *the_timers;
-static uint32_t turn;
+static uint32_t default_wheel_lock;
 
 struct baton_timers *baton__timers_default_peek(void)
 {
@@ -260,7 +261,7 @@ struct baton_timers *baton__timers_default_peek(void)
 	return load_acquire(&the_timers);
 }
 
-/* The calling thread has the turn, and there is no default wheel. */
+/* The calling thread has the lock, and there is no default wheel. */
 static int create_default(struct baton_timers **timers)
 {
 	int error = baton__timers_create(NULL, true, timers);
@@ -283,11 +284,11 @@ BATON_EXPORT int baton_timers_default(struct baton_timers **timers)
 	if (baton__forked())
 		return -ECHILD;
 	if (!found) {
-		baton__sole_begin(&turn);
+		baton__sole_begin(&default_wheel_lock);
 		found = baton__timers_default_peek();
 		if (!found)
 			error = create_default(&found);
-		baton__sole_end(&turn);
+		baton__sole_end(&default_wheel_lock);
 	}
 	if (!error)
 		*timers = found;
@@ -301,7 +302,7 @@ BATON_EXPORT int baton_timers_default_destroy(void)
 
 	if (baton__forked())
 		return -ECHILD;
-	baton__sole_begin(&turn);
+	baton__sole_begin(&default_wheel_lock);
 	timers = baton__timers_default_peek();
 	if (timers) {
 		error = baton_timers_close(timers, BATON_TIMERS_DROP);
@@ -316,7 +317,7 @@ BATON_EXPORT int baton_timers_default_destroy(void)
 			error = baton__timers_end(timers);
 		}
 	}
-	baton__sole_end(&turn);
+	baton__sole_end(&default_wheel_lock);
 	return error;
 }
 
