@@ -13,7 +13,7 @@
 #define CLOSED ((uintptr_t)1)
 
 /* Pushes a job. 1: the inbox was empty; 0: it was not; -ESHUTDOWN: it is closed. Any thread. */
-static int push(struct baton__driven *driven, struct baton_job *job)
+static int push_job(struct baton__driven *driven, struct baton_job *job)
 {
 	uintptr_t word = load_relaxed(&driven->inbox);
 
@@ -23,15 +23,15 @@ static int push(struct baton__driven *driven, struct baton_job *job)
 		if (word == CLOSED)
 			return -ESHUTDOWN;
 		job->_next = (struct baton_job *)word;
-		/* [driven.job] release: the job; pairs with [driven.job] in take. thread.asleep
-		 * (thread.h) seq_cst: before the load of `asleep` in notify. */
+		/* [driven.job] release: the job; pairs with [driven.job] in take_inbox.
+		 * thread.asleep (thread.h) seq_cst: before the load of `asleep` in notify. */
 	} while (!cas_seq_cst(&driven->inbox, &word, (uintptr_t)job));
 	return word == 0;
 }
 
 /* Appends the jobs of the inbox to the list, in order, and stores `left` (0 or CLOSED) in the
  * inbox. A closed inbox stays closed. */
-static void take(struct baton__driven *driven, uintptr_t left)
+static void take_inbox(struct baton__driven *driven, uintptr_t left)
 {
 	uintptr_t word = load_relaxed(&driven->inbox);
 	struct baton_job *newest;
@@ -39,7 +39,7 @@ static void take(struct baton__driven *driven, uintptr_t left)
 	struct baton_job **end = driven->end;
 
 	/* Lock-free: a CAS fails only because another thread has pushed. [driven.job] acquire: the
-	 * jobs; pairs with [driven.job] in push. thread.asleep (thread.h) seq_cst: after the
+	 * jobs; pairs with [driven.job] in push_job. thread.asleep (thread.h) seq_cst: after the
 	 * owner's store of `asleep`. */
 	do {
 		if (word == CLOSED)
@@ -60,7 +60,7 @@ static void take(struct baton__driven *driven, uintptr_t left)
 
 void baton__driven_take(struct baton__driven *driven)
 {
-	take(driven, 0);
+	take_inbox(driven, 0);
 }
 
 struct baton_job *baton__driven_pop_listed(struct baton__driven *driven)
@@ -78,7 +78,7 @@ struct baton_job *baton__driven_pop_listed(struct baton__driven *driven)
 struct baton_job *baton__driven_pop(struct baton__driven *driven)
 {
 	if (!driven->list)
-		take(driven, 0);
+		take_inbox(driven, 0);
 	return baton__driven_pop_listed(driven);
 }
 
@@ -111,8 +111,8 @@ int baton__driven_adopt(struct baton__driven *driven)
 void baton__driven_close(struct baton__driven *driven)
 {
 	driven->gathering = false;
-	take(driven, CLOSED);
-	/* Wait for threads that have pushed, and are still in schedule(). */
+	take_inbox(driven, CLOSED);
+	/* Wait for threads that have pushed, and are still in schedule_driven(). */
 	baton__thread_await_outside(driven);
 }
 
@@ -140,7 +140,7 @@ static void gather(struct baton__driven *driven, struct baton_job *job)
 	driven->end = &job->_next;
 }
 
-static int schedule(struct baton_executor *executor, struct baton_job *job)
+static int schedule_driven(struct baton_executor *executor, struct baton_job *job)
 {
 	struct baton__driven *driven = driven_of(executor);
 	int status = baton__thread_attach();
@@ -152,7 +152,7 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 		return 1;
 	}
 	baton__thread_enter(driven);
-	status = push(driven, job);
+	status = push_job(driven, job);
 	if (status == 1 && driven->signal)
 		driven->signal(driven);
 	if (status >= 0)
@@ -186,12 +186,12 @@ static int drive(struct baton_executor *executor)
 	return 1;
 }
 
-static bool alone(struct baton_executor *executor)
+static bool owner_is_alone(struct baton_executor *executor)
 {
 	return baton__driven_owned(driven_of(executor));
 }
 
-static bool should_yield(struct baton_executor *executor)
+static bool owner_should_yield(struct baton_executor *executor)
 {
 	struct baton__driven *driven = driven_of(executor);
 
@@ -202,7 +202,7 @@ static bool should_yield(struct baton_executor *executor)
 	       (driven->yields && driven->yields(driven));
 }
 
-static int returned(struct baton_executor *executor)
+static int notify_owner(struct baton_executor *executor)
 {
 	notify(driven_of(executor));
 	return 1;
@@ -211,11 +211,11 @@ static int returned(struct baton_executor *executor)
 void baton__driven_init(struct baton__driven *driven, void (*signal)(struct baton__driven *driven))
 {
 	static const struct baton_executor_ops ops = {
-		.schedule = schedule,
+		.schedule = schedule_driven,
 		.drive = drive,
-		.returned = returned,
-		.alone = alone,
-		.should_yield = should_yield,
+		.returned = notify_owner,
+		.alone = owner_is_alone,
+		.should_yield = owner_should_yield,
 	};
 
 	*driven = (struct baton__driven){

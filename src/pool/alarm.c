@@ -61,7 +61,7 @@ static uint64_t deadline_of(uint64_t word)
 }
 
 /* The calling thread has set TAKEN. Relaxed: only this thread asks whether it was itself. */
-static void taken(struct baton__alarm *alarm)
+static void set_taker(struct baton__alarm *alarm)
 {
 	store_relaxed(&alarm->taker, baton__self);
 }
@@ -120,7 +120,7 @@ void baton__alarm_notify(const struct baton__alarm *alarm)
 
 /* Brings the wheel to a thread of its own; the caller has taken the alarm, and the pool cannot end
  * meanwhile. An error: the alarm is not taken any more, and the caller notifies. */
-static int send_home(struct baton__alarm *alarm, uint64_t bits)
+static int send_wheel_home(struct baton__alarm *alarm, uint64_t bits)
 {
 	const bool inside = baton__thread_is_inside(alarm->executor);
 	int error = alarm->wheel.orphaned(alarm->wheel.job);
@@ -161,8 +161,8 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 		if (cas_acquire(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
 			break;
 	}
-	taken(alarm);
-	error = send_home(alarm, BARRED);
+	set_taker(alarm);
+	error = send_wheel_home(alarm, BARRED);
 	if (error)
 		baton__alarm_notify(alarm);
 	else
@@ -182,7 +182,7 @@ bool baton__alarm_attach(struct baton__alarm *alarm, const struct baton__alarm_w
 	 * looks at the wheel before lent has published it (untake). */
 	if (!cas_acquire(&alarm->word, &word, ATTACHED | TAKEN))
 		return false;
-	taken(alarm);
+	set_taker(alarm);
 	return true;
 }
 
@@ -208,7 +208,7 @@ void baton__alarm_detach(struct baton__alarm *alarm)
 
 /* thread.touch: the thread says that it touches the pool, while the pool cannot end yet. A thread
  * without a record, for which there is no memory, says nothing. */
-static void enter(const struct baton__alarm *alarm)
+static void enter_pool(const struct baton__alarm *alarm)
 {
 	if (!baton__thread_attach())
 		baton__thread_enter(alarm->executor);
@@ -220,7 +220,7 @@ void baton__alarm_set(struct baton__alarm *alarm, uint64_t deadline_ns)
 	uint64_t deadline = deadline_ns < DEADLINE_MAX ? deadline_ns : DEADLINE_MAX;
 
 	BATON_ASSERT(word & ATTACHED);
-	enter(alarm); /* a thread that ends the pool holds the wheel first (orphaned) */
+	enter_pool(alarm); /* a thread that ends the pool holds the wheel first (orphaned) */
 	/* Ends: each failure is a worker that claims or takes the alarm. [idle.work] seq_cst:
 	 * before the look for sleepers. */
 	while (!cas_seq_cst(&alarm->word, &word,
@@ -236,7 +236,7 @@ void baton__alarm_announce(struct baton__alarm *alarm)
 
 void baton__alarm_lent(struct baton__alarm *alarm)
 {
-	enter(alarm); /* until TAKEN is cleared the pool does not end */
+	enter_pool(alarm); /* until TAKEN is cleared the pool does not end */
 	untake(alarm, 0, 0);
 	baton__alarm_announce(alarm);
 }
@@ -286,6 +286,6 @@ struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns)
 	 * and was announced. */
 	if (!cas_acquire(&alarm->word, &word, ATTACHED | TAKEN))
 		return NULL;
-	taken(alarm);
+	set_taker(alarm);
 	return alarm->wheel.job;
 }

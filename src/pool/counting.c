@@ -96,7 +96,8 @@ static int await_room(struct baton_pool *pool, uint32_t refusing, const struct t
 }
 
 /* Counts a plain job, or says why not. */
-static int reserve(struct baton_pool *pool, uint32_t refusing, const struct baton__when_full *full)
+static int reserve_room(struct baton_pool *pool, uint32_t refusing,
+                        const struct baton__when_full *full)
 {
 	const struct baton__mate *mate = baton__mate_current();
 
@@ -116,8 +117,8 @@ static int reserve(struct baton_pool *pool, uint32_t refusing, const struct bato
 	return await_room(pool, refusing, full->deadline);
 }
 
-static int publish(struct baton_pool *pool, struct baton__worker *worker, struct baton_job *job,
-                   uint32_t refusing)
+static int publish_job(struct baton_pool *pool, struct baton__worker *worker, struct baton_job *job,
+                       uint32_t refusing)
 {
 	/* [pool.state] acquire: as in schedule_unless, pool.c */
 	if (load_acquire(&pool->state) & refusing)
@@ -132,12 +133,12 @@ static int schedule_inside(struct baton_pool *pool, struct baton_job *job, uint3
 {
 	struct baton__worker *worker = baton__pool_worker(pool);
 	const bool bounded = pool->waiting_max && !baton__job_is_resource(job);
-	int status = bounded ? reserve(pool, refusing, full) : 0;
+	int status = bounded ? reserve_room(pool, refusing, full) : 0;
 
 	if (status)
 		return status;
 	count_accepted(pool, worker, 1);
-	status = publish(pool, worker, job, refusing);
+	status = publish_job(pool, worker, job, refusing);
 	if (status >= 0)
 		return status;
 	count_accepted(pool, worker, UINT64_MAX);

@@ -29,8 +29,8 @@
  *    stops being AWAY holds a place from then on, or looks for sleepers afterwards. Both are
  *    seq_cst ([crew.away]).
  * crew.calls: `calls` is the number of spares that were called and are not up yet. RESTING plus
- *    `calls` is the number of threads in rest(). A spare that retires takes itself out of RESTING;
- *    if it cannot, a call for it is on its way.
+ *    `calls` is the number of threads in rest_until_called(). A spare that retires takes itself out
+ *    of RESTING; if it cannot, a call for it is on its way.
  * crew.comes_back: The last holder of a vacant place comes back to the place, unless another thread
  *    takes the place first. So no job is left in the place's queues when the pool ends. After
  *    shutdown_now, too, a spare comes to a place with jobs in its queues, empties the queues, and
@@ -56,14 +56,14 @@
 /* In pool->calls: the pool has ended. */
 #define CALLS_END 0x80000000U
 
-static __thread struct baton__mate *current __attribute__((tls_model("initial-exec")));
+static __thread struct baton__mate *current_mate __attribute__((tls_model("initial-exec")));
 
 struct baton__mate *baton__mate_current(void)
 {
-	return current;
+	return current_mate;
 }
 
-static uint32_t field(const struct baton_pool *pool, uint64_t unit)
+static uint32_t staff_count(const struct baton_pool *pool, uint64_t unit)
 {
 	return baton__staff(load_seq_cst(&pool->staff), unit);
 }
@@ -73,7 +73,7 @@ bool baton__pool_may_end(const struct baton_pool *pool)
 	/* [crew.away] seq_cst: pairs with [crew.away] in come_home. [pool.last] seq_cst: pairs with
 	 * set_state. */
 	return load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN &&
-	       field(pool, BATON__STAFF_AWAY) == 0;
+	       staff_count(pool, BATON__STAFF_AWAY) == 0;
 }
 
 /* `before`: `staff` before the caller came home. If the last thread that was AWAY has come home,
@@ -86,7 +86,7 @@ static void come_home(struct baton_pool *pool, uint64_t before)
 		(void)baton__idle_notify(&pool->idle);
 }
 
-static bool take(struct baton__mate *mate, struct baton__worker *worker)
+static bool take_worker(struct baton__mate *mate, struct baton__worker *worker)
 {
 	uint32_t nobody = 0;
 
@@ -107,7 +107,7 @@ static struct baton__worker *take_any(struct baton__mate *mate)
 
 		/* [crew.coming] seq_cst: the first look */
 		if (!load_seq_cst(&worker->holder) && baton__vacancy_lasts(worker, now_ns) &&
-		    take(mate, worker))
+		    take_worker(mate, worker))
 			return worker;
 	}
 	return NULL;
@@ -146,7 +146,8 @@ static void unreserve_thread(struct baton_pool *pool)
 
 static void post_call(struct baton_pool *pool)
 {
-	/* [crew.call] release: what was done before the call; pairs with [crew.call] in rest */
+	/* [crew.call] release: what was done before the call; pairs with [crew.call] in
+	 * rest_until_called */
 	(void)add_seq_cst(&pool->calls, 1);
 	baton__futex_wake(&pool->calls, 1);
 }
@@ -158,7 +159,7 @@ enum called { CALLED, NEEDLESS, MISSING };
  * more spare is coming, or there was one coming for each vacant place. NEEDLESS: no place is
  * vacant. MISSING: no spare rests, and the caller has reserved none, or it could not be started.
  */
-static enum called call(struct baton_pool *pool, bool *reserved)
+static enum called call_or_start(struct baton_pool *pool, bool *reserved)
 {
 	/* [crew.coming] seq_cst: after the caller has published work, or a vacant place */
 	uint64_t staff = load_seq_cst(&pool->staff);
@@ -194,7 +195,7 @@ void baton__crew_missing(struct baton_pool *pool)
 	unreserve_thread(pool);
 	/* crew.spare: before the look at RESTING */
 	(void)sub_seq_cst(&pool->staff, BATON__STAFF_COMING);
-	if (call(pool, &reserved) == MISSING)
+	if (call_or_start(pool, &reserved) == MISSING)
 		baton__thread_nudge_all(); /* those that sleep in waits may help */
 }
 
@@ -204,7 +205,7 @@ static enum called call_spare(struct baton_pool *pool)
 	 * reserved. */
 	for (;;) {
 		bool reserved = false;
-		enum called called = call(pool, &reserved);
+		enum called called = call_or_start(pool, &reserved);
 
 		if (called != MISSING)
 			return called;
@@ -213,7 +214,7 @@ static enum called call_spare(struct baton_pool *pool)
 			return MISSING;
 		}
 		reserved = true;
-		called = call(pool, &reserved);
+		called = call_or_start(pool, &reserved);
 		if (!reserved) {
 			if (called == MISSING)
 				baton__crew_missing(pool);
@@ -230,7 +231,7 @@ int baton__crew_call(struct baton_pool *pool, bool busy)
 	if (busy && call_spare(pool) == CALLED)
 		return 0;
 	/* [pool.vacant] seq_cst: as in baton__pool_notify */
-	if (field(pool, BATON__STAFF_VACANT) >= pool->worker_count)
+	if (staff_count(pool, BATON__STAFF_VACANT) >= pool->worker_count)
 		baton__thread_nudge_all(); /* those that sleep in waits may help */
 	return busy;
 }
@@ -240,7 +241,7 @@ bool baton__crew_stuck(struct baton_executor *executor)
 	struct baton_pool *pool = (struct baton_pool *)executor; /* its first member */
 
 	/* [pool.vacant] seq_cst: as in baton__pool_notify */
-	return field(pool, BATON__STAFF_VACANT) >= pool->worker_count &&
+	return staff_count(pool, BATON__STAFF_VACANT) >= pool->worker_count &&
 	       call_spare(pool) == MISSING;
 }
 
@@ -263,7 +264,7 @@ void baton__crew_blocks(struct baton__mate *mate, bool lasts)
 	mate->lasts = lasts;
 	baton__vacancy_begin(worker, lasts);
 	(void)add_seq_cst(&pool->staff, BATON__STAFF_VACANT + BATON__STAFF_AWAY);
-	/* [crew.place] release: the queues; pairs with [crew.place] in take. [crew.coming],
+	/* [crew.place] release: the queues; pairs with [crew.place] in take_worker. [crew.coming],
 	 * [pool.vacant] seq_cst: before the look for work */
 	store_seq_cst(&worker->holder, 0);
 	if (baton__pool_has_work(pool))
@@ -275,7 +276,7 @@ void baton__crew_unblocks(struct baton__mate *mate)
 	struct baton__worker *worker = mate->left;
 
 	BATON_ASSERT(mate->blocked > 0);
-	if (--mate->blocked || !worker || !take(mate, worker))
+	if (--mate->blocked || !worker || !take_worker(mate, worker))
 		return;
 	if (!mate->lasts)
 		baton__vacancy_short(mate->pool);
@@ -288,7 +289,7 @@ void baton__crew_unblocks(struct baton__mate *mate)
 /* ---- Spares ---- */
 
 /* crew.spare: a publisher may have relied on this thread, or found no room because of it. */
-static void look_again(struct baton_pool *pool)
+static void notify_of_work(struct baton_pool *pool)
 {
 	if (any_vacant(pool) && baton__pool_has_work(pool))
 		(void)baton__pool_notify(pool);
@@ -323,7 +324,7 @@ static void retire(struct baton__mate *mate)
 }
 
 /* Sleeps until there is a call: true. False: this mate has retired, or the pool has ended. */
-static bool rest(struct baton__mate *mate)
+static bool rest_until_called(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
 	struct timespec until =
@@ -380,8 +381,8 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 		staff = add_seq_cst(&pool->staff, BATON__STAFF_RESTING - as);
 		if (as == BATON__STAFF_AWAY)
 			come_home(pool, staff);
-		look_again(pool);
-		if (!rest(mate))
+		notify_of_work(pool);
+		if (!rest_until_called(mate))
 			return NULL;
 		as = BATON__STAFF_COMING;
 		watch = (struct baton__watch){0};
@@ -392,19 +393,19 @@ void baton__crew_serve(struct baton__mate *mate)
 {
 	struct baton__worker *worker = mate->first;
 
-	current = mate;
+	current_mate = mate;
 	if (!worker)
 		worker = find_place(mate, BATON__STAFF_COMING);
 	while (worker && !baton__worker_loop(worker))
 		worker = find_place(mate, BATON__STAFF_AWAY);
-	current = NULL;
+	current_mate = NULL;
 	unreserve_thread(mate->pool);
-	look_again(mate->pool);
+	notify_of_work(mate->pool);
 }
 
 void baton__crew_wake_all(struct baton_pool *pool)
 {
-	/* [crew.call] release: pairs with [crew.call] in rest. CALLS_END is final. */
+	/* [crew.call] release: pairs with [crew.call] in rest_until_called. CALLS_END is final. */
 	(void)or_seq_cst(&pool->calls, CALLS_END);
 	baton__futex_wake(&pool->calls, INT_MAX);
 	baton__futex_wake(&pool->state, INT_MAX); /* mates that watch vacancies */

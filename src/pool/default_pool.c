@@ -2,7 +2,7 @@
 /*
  * The process-wide pool, created on first use, destroyed only on request.
  *
- * A thread that has the turn (sole.h) changes `the_pool` from NULL to the pool and back. `the_pool`
+ * A thread that has default_pool_lock changes `the_pool` from NULL to the pool and back. `the_pool`
  * points to the pool until the pool's last thread has ended: tasks find the pool until then.
  */
 #include <baton/pool.h>
@@ -19,16 +19,17 @@
 #include <stdlib.h>
 
 static struct baton_pool *the_pool;
-static uint32_t turn;
+static uint32_t default_pool_lock;
 
 static struct baton_pool *peek(void)
 {
-	/* [default_pool.made] acquire: the pool; pairs with [default_pool.made] in create */
+	/* [default_pool.made] acquire: the pool; pairs with [default_pool.made] in
+	 * create_default_pool */
 	return load_acquire(&the_pool);
 }
 
-/* The calling thread has the turn, and there is no default pool. */
-static int create(struct baton_pool **pool)
+/* The calling thread has the lock, and there is no default pool. */
+static int create_default_pool(struct baton_pool **pool)
 {
 	int error = baton__pool_create(NULL, &baton__default_alarm, pool);
 
@@ -51,11 +52,11 @@ BATON_EXPORT int baton_pool_default(struct baton_pool **pool)
 	if (baton__forked())
 		return -ECHILD;
 	if (!found) {
-		baton__sole_begin(&turn);
+		baton__sole_begin(&default_pool_lock);
 		found = peek();
 		if (!found)
-			error = create(&found);
-		baton__sole_end(&turn);
+			error = create_default_pool(&found);
+		baton__sole_end(&default_pool_lock);
 	}
 	if (!error)
 		*pool = found;
@@ -75,7 +76,7 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 	error = baton__thread_attach(); /* as in baton_pool_shutdown */
 	if (error)
 		return error;
-	baton__sole_begin(&turn);
+	baton__sole_begin(&default_pool_lock);
 	pool = peek();
 	if (pool)
 		error = baton__alarm_bar(&baton__default_alarm);
@@ -85,7 +86,7 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 		store_relaxed(&the_pool, NULL);
 		free(pool);
 	}
-	baton__sole_end(&turn);
+	baton__sole_end(&default_pool_lock);
 	return error;
 }
 

@@ -50,7 +50,7 @@ static void try_end(struct baton_pool *pool)
  * have two costs where the next job comes late, as it usually does. They take the CPU from a
  * submitter. And the kernel lets a woken thread that has used much CPU time wait for milliseconds.
  */
-static void learn(struct baton__worker *worker, uint64_t slept_ns)
+static void learn_looks(struct baton__worker *worker, uint64_t slept_ns)
 {
 	if (slept_ns < (uint64_t)BATON_WORKER_LOOKS * BATON__LOOK_NS)
 		worker->looks = BATON_WORKER_LOOKS;
@@ -127,7 +127,7 @@ void baton__worker_park(struct baton__worker *worker)
 		baton__trace(&(struct baton__event){
 			since, (uintptr_t)pool, 0,
 			baton__event_word(BATON__EVENT_PARKED, now - since)});
-	learn(worker, now - since);
+	learn_looks(worker, now - since);
 	baton__count(&worker->counts.woken, 1);
 	worker->searching = true; /* if the pool ends, the value does not matter */
 }

@@ -98,7 +98,7 @@ static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint3
 	return baton__worker_schedule(worker, job);
 }
 
-static int schedule(struct baton_executor *executor, struct baton_job *job)
+static int schedule_job(struct baton_executor *executor, struct baton_job *job)
 {
 	return schedule_unless(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
 }
@@ -112,7 +112,7 @@ static int schedule_and_count(struct baton_executor *executor, struct baton_job 
 	                                BATON__POOL_STOP | BATON__POOL_ENDED, &full);
 }
 
-static int returned(struct baton_executor *executor)
+static int notify_returned(struct baton_executor *executor)
 {
 	struct baton_pool *pool = pool_of(executor);
 	int status = baton__pool_notify(pool);
@@ -121,7 +121,7 @@ static int returned(struct baton_executor *executor)
 	return status;
 }
 
-static bool withdraw(struct baton_executor *executor, struct baton_job *job)
+static bool withdraw_job(struct baton_executor *executor, struct baton_job *job)
 {
 	struct baton_pool *pool = pool_of(executor);
 
@@ -147,7 +147,7 @@ static void blocked(struct baton_executor *executor, bool is_blocked)
 		baton__crew_unblocks(mate);
 }
 
-static bool should_yield(struct baton_executor *executor)
+static bool worker_should_yield(struct baton_executor *executor)
 {
 	const struct baton_pool *pool = pool_of(executor);
 	const struct baton__worker *worker = baton__pool_worker(pool);
@@ -158,24 +158,24 @@ static bool should_yield(struct baton_executor *executor)
 }
 
 static const struct baton_executor_ops operations = {
-	.schedule = schedule,
-	.returned = returned,
-	.withdraw = withdraw,
+	.schedule = schedule_job,
+	.returned = notify_returned,
+	.withdraw = withdraw_job,
 	.recall = recall,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
-	.should_yield = should_yield,
+	.should_yield = worker_should_yield,
 };
 
 /* The operations of a pool that counts jobs. Other pools pay nothing for this. */
 static const struct baton_executor_ops counting_operations = {
 	.schedule = schedule_and_count,
-	.returned = returned,
-	.withdraw = withdraw,
+	.returned = notify_returned,
+	.withdraw = withdraw_job,
 	.recall = recall,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
-	.should_yield = should_yield,
+	.should_yield = worker_should_yield,
 };
 
 bool baton__pool_has_work(const struct baton_pool *pool)
@@ -220,7 +220,7 @@ static int await_zero(const uint32_t *word, const struct timespec *deadline)
 	struct baton__futex_watch watch = {word, 0};
 
 	/* [pool.started], [pool.ended] acquire: what the threads did; pair with [pool.started] in
-	 * start and [pool.ended] in end, spawn.c. */
+	 * prepare_mate and [pool.ended] in leave_pool, spawn.c. */
 	while ((watch.value = load_acquire(word)) != 0)
 		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
 			return load_acquire(word) ? -ETIMEDOUT : 0;
@@ -229,7 +229,7 @@ static int await_zero(const uint32_t *word, const struct timespec *deadline)
 
 /* ---- Creation ---- */
 
-static int check(const struct baton_pool_options *options)
+static int check_pool_options(const struct baton_pool_options *options)
 {
 	if (options->workers > BATON_POOL_WORKERS_MAX)
 		return -EINVAL;
@@ -268,8 +268,8 @@ static void keep_options(struct baton_pool *pool, const struct baton_pool_option
 }
 
 /* Allocates one block: the pool, its workers, sleepers, mates, and CPU numbers. */
-static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count,
-                                   const struct baton_pool_policy *policy)
+static struct baton_pool *allocate_pool(const struct baton_pool_options *options, size_t count,
+                                        const struct baton_pool_policy *policy)
 {
 	size_t spares = spares_of(options);
 	/* A retired thread keeps its mate until the next thread retires: one more. */
@@ -326,7 +326,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 		return error;
 	if (!options)
 		options = &defaults;
-	error = check(options);
+	error = check_pool_options(options);
 	if (!error)
 		error = baton__policy_fill(&policy, options->policy);
 	if (error)
@@ -334,7 +334,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 	count = options->workers ? options->workers : baton__cpus_available("");
 	if (count > BATON_POOL_WORKERS_MAX)
 		count = BATON_POOL_WORKERS_MAX;
-	pool = allocate(options, count, &policy);
+	pool = allocate_pool(options, count, &policy);
 	if (!pool)
 		return -ENOMEM;
 	BATON__CHECKED(made(pool, &pool->executor, "baton_pool_create"));

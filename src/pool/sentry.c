@@ -128,7 +128,7 @@ static void *sentry_main(void *argument)
 	return NULL;
 }
 
-static void start(struct baton__alarm *alarm, uint64_t deadline_ns)
+static void start_sentry(struct baton__alarm *alarm, uint64_t deadline_ns)
 {
 	pthread_t thread;
 	sigset_t before;
@@ -166,7 +166,7 @@ void baton__sentry_call(struct baton__alarm *alarm)
 		baton__futex_wake(&sentry->calls, 1);
 	} else if (state == BATON__SENTRY_NONE && deadline != load_relaxed(&sentry->refused) &&
 	           cas_relaxed(&sentry->state, &state, BATON__SENTRY_STARTS)) {
-		start(alarm, deadline);
+		start_sentry(alarm, deadline);
 	}
 }
 

@@ -76,7 +76,7 @@ static void set_thread_name(const struct baton__mate *mate)
 }
 
 /* Prepares the thread, and tells the creator how it has started; no thread waits for a spare. */
-static int start(struct baton__mate *mate)
+static int prepare_mate(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
 	int error = set_affinity(mate);
@@ -104,7 +104,7 @@ static int start(struct baton__mate *mate)
 
 /* Last touch of the pool. [pool.ended] release: all that this thread did; pairs with [pool.ended]
  * in await_zero, pool.c. */
-static void end(uint32_t *live)
+static void leave_pool(uint32_t *live)
 {
 	if (sub_acq_rel(live, 1) == 1)
 		baton__futex_wake(live, INT_MAX);
@@ -119,10 +119,10 @@ static void *mate_main(void *argument)
 	/* Published by `live`, [pool.ended], or by `retired`, [crew.holder]. */
 	mate->thread = pthread_self();
 	set_thread_name(mate);
-	if (!start(mate))
+	if (!prepare_mate(mate))
 		baton__crew_serve(mate);
 	baton__thread_detach();
-	end(live);
+	leave_pool(live);
 	return NULL;
 }
 
@@ -148,7 +148,7 @@ static struct baton__mate *claim_mate(struct baton_pool *pool)
 }
 
 /* Starts the mate's thread; on an error the mate is free again. */
-static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
+static int start_mate(struct baton__mate *mate, pthread_attr_t *attributes)
 {
 	struct baton_pool *pool = mate->pool;
 	pthread_t thread;
@@ -159,7 +159,7 @@ static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
 	if (error) {
 		/* [crew.mate] release: as in baton__join_mate */
 		store_release(&mate->used, 0);
-		end(&pool->live);
+		leave_pool(&pool->live);
 	}
 	return error;
 }
@@ -180,7 +180,7 @@ int baton__spawn(struct baton_pool *pool)
 		BATON_ASSERT(mate);
 		mate->first = &pool->workers[i];
 		store_relaxed(&mate->first->holder, mate->index + 1); /* no other thread yet */
-		error = start_thread(mate, &attributes);
+		error = start_mate(mate, &attributes);
 		if (!error)
 			(void)add_relaxed(&pool->threads, 1);
 	}
@@ -205,7 +205,7 @@ int baton__spawn_spare(struct baton_pool *pool)
 	}
 	error = set_stack_size(&attributes, pool->stack_size); /* valid, as in baton__spawn */
 	baton__signals_block(&before);
-	error = start_thread(mate, &attributes);
+	error = start_mate(mate, &attributes);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attributes);
 	return error;

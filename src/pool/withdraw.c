@@ -35,8 +35,8 @@ static bool take_in_hand(struct baton_pool *pool)
  * Drops `job` from the list and puts the other jobs back, in their order. True: the job was there.
  * Ends what take_in_hand() has begun: the last touch of the pool.
  */
-static bool put_back(struct baton_pool *pool, struct baton__worker *worker,
-                     struct baton__joblist *list, const struct baton_job *job)
+static bool put_others_back(struct baton_pool *pool, struct baton__worker *worker,
+                            struct baton__joblist *list, const struct baton_job *job)
 {
 	struct baton__joblist others = BATON__JOBLIST_INIT;
 	const size_t taken = list->count;
@@ -78,7 +78,7 @@ bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
 	baton__injection_fetch(&pool->injection, SIZE_MAX, &list);
 	for (size_t i = 0; i < pool->worker_count; i++)
 		baton__worker_collect(&pool->workers[i], &list);
-	return put_back(pool, worker, &list, job);
+	return put_others_back(pool, worker, &list, job);
 }
 
 bool baton__pool_recall(struct baton_pool *pool, struct baton__worker *worker,
@@ -92,5 +92,5 @@ bool baton__pool_recall(struct baton_pool *pool, struct baton__worker *worker,
 	if (!worker && !take_in_hand(pool))
 		return false;
 	baton__injection_fetch(&pool->injection, RECALL_MAX, &list);
-	return put_back(pool, worker, &list, job);
+	return put_others_back(pool, worker, &list, job);
 }

@@ -50,7 +50,7 @@
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
 
-static __thread struct baton__worker *current __attribute__((tls_model("initial-exec")));
+static __thread struct baton__worker *current_worker __attribute__((tls_model("initial-exec")));
 
 /* The queue is full: its older half and the job go to the injection queue. */
 static BATON_NOINLINE void push_over(struct baton__worker *worker, struct baton__runqueue *queue,
@@ -318,7 +318,7 @@ bool baton__worker_loop(struct baton__worker *worker)
 {
 	struct baton_job *job;
 
-	current = worker;
+	current_worker = worker;
 	worker->tuned_ns = baton__now_ns();
 	baton__awake_begin(&worker->counts.awake, worker->tuned_ns);
 	/* Ended by shutdown or shutdown_now: see find. */
@@ -336,23 +336,23 @@ bool baton__worker_loop(struct baton__worker *worker)
 			BATON_MISUSE("baton_blocking_begin",
 			             "a task has returned within the bracket: baton_blocking_end "
 			             "before");
-		if (BATON_UNLIKELY(current != worker))
+		if (BATON_UNLIKELY(current_worker != worker))
 			return false;
 		worker->running = NULL;
 	}
 	baton__awake_end(&worker->counts.awake, baton__now_ns());
-	current = NULL;
+	current_worker = NULL;
 	return true;
 }
 
 void baton__worker_become(struct baton__worker *worker)
 {
-	current = worker;
+	current_worker = worker;
 }
 
 struct baton__worker *baton__worker_current(void)
 {
-	return current;
+	return current_worker;
 }
 
 /*

@@ -61,7 +61,7 @@ struct baton__worker {
 	uint64_t tuned_ns;     /* when `to_injection` was set */
 	uint64_t evened_ns;    /* when even_out was last called */
 	uint32_t lifo_streak;  /* jobs from the LIFO slot in a row */
-	uint32_t looks;        /* how often it looks around after a job; see learn, park.c */
+	uint32_t looks;        /* how often it looks around after a job; see learn_looks */
 	bool searching;        /* it is counted as searching in the idle set */
 	bool fresh;            /* it was woken, and has run no job since */
 	/* YIELDS: the job that runs. Only compared, since the job may be gone. */

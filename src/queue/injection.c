@@ -115,7 +115,7 @@ static size_t batch_weight(uint64_t word)
 	return (size_t)(word & WEIGHT_MASK) + 1;
 }
 
-static uint64_t *slot_of(struct baton__injection_ring *ring, uint64_t position)
+static uint64_t *ring_slot(struct baton__injection_ring *ring, uint64_t position)
 {
 	return &ring->slots[position % SLOTS];
 }
@@ -143,9 +143,9 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
  */
 static bool advance(struct baton__injection_ring *ring, uint64_t tail)
 {
-	uint64_t *slot = slot_of(ring, tail + 1);
+	uint64_t *slot = ring_slot(ring, tail + 1);
 	/* [injection.reuse] acquire: the batch of the round before was read; pairs with
-	 * [injection.reuse] in claim.
+	 * [injection.reuse] in claim_batch.
 	 * [injection.open] acquire: a thread that sees our tail sees the open slot, too; pairs
 	 * with [injection.open] below. */
 	uint64_t word = load_acquire(slot);
@@ -175,7 +175,7 @@ static bool ring_put(struct baton__injection_ring *ring, struct baton_job *newes
 	/* Lock-free: a round is repeated only when another thread has moved a slot or the tail. */
 	for (;;) {
 		uint64_t tail = load_seq_cst(&ring->tail); /* [injection.sleepers] */
-		uint64_t *slot = slot_of(ring, tail);
+		uint64_t *slot = ring_slot(ring, tail);
 		/* validated by the CAS; [injection.reuse] as in advance */
 		uint64_t word = load_acquire(slot);
 		size_t sum = weight;
@@ -205,7 +205,7 @@ static bool ring_put(struct baton__injection_ring *ring, struct baton_job *newes
 	}
 }
 
-/* As put, to the far ring or the spill. */
+/* As put_batch, to the far ring or the spill. */
 static BATON_NOINLINE int put_beyond(struct baton__injection *queue, struct baton_job *newest,
                                      struct baton_job *oldest, size_t count)
 {
@@ -225,8 +225,8 @@ static BATON_NOINLINE int put_beyond(struct baton__injection *queue, struct bato
 }
 
 /* Pushes a chain of `count` jobs, linked from the newest to the oldest. */
-static int put(struct baton__injection *queue, struct baton_job *newest, struct baton_job *oldest,
-               size_t count)
+static int put_batch(struct baton__injection *queue, struct baton_job *newest,
+                     struct baton_job *oldest, size_t count)
 {
 	/* Relaxed: only chooses the way. */
 	if (BATON_LIKELY(!load_relaxed(&queue->beyond)) &&
@@ -257,7 +257,7 @@ static void uncut_chain(struct baton__joblist *list, struct baton__joblist *chai
 }
 
 /* Claims the oldest batch and appends it to the list. False: the ring is empty. */
-static bool claim(struct baton__injection_ring *ring, struct baton__joblist *list)
+static bool claim_batch(struct baton__injection_ring *ring, struct baton__joblist *list)
 {
 	/* Lock-free: a round is repeated only when another consumer has moved the head. */
 	for (;;) {
@@ -266,7 +266,7 @@ static bool claim(struct baton__injection_ring *ring, struct baton__joblist *lis
 		if (head > load_seq_cst(&ring->tail)) /* [injection.sleepers] */
 			return false;
 
-		uint64_t *slot = slot_of(ring, head);
+		uint64_t *slot = ring_slot(ring, head);
 		uint64_t word = load_seq_cst(slot); /* [injection.sleepers] */
 
 		if (word == word_empty(head) || word == WORD_SHUT)
@@ -296,7 +296,8 @@ static bool half_is_free(const struct baton__injection_ring *ring)
  * Moves the list into the ring, at least `size` jobs into one slot, and so many that a quarter of
  * the ring takes them all: half of it was free. What finds no room all the same stays in the list.
  */
-static void refill(struct baton__injection_ring *ring, size_t size, struct baton__joblist *list)
+static void refill_ring(struct baton__injection_ring *ring, size_t size,
+                        struct baton__joblist *list)
 {
 	size_t enough = list->count / ((size_t)(SLOTS + 3) / 4) + 1;
 
@@ -325,7 +326,7 @@ static bool unspill(struct baton__injection *queue, struct baton__joblist *list)
 		/* [injection.spill] acquire: the jobs. */
 	} while (!cas_acquire(&queue->spill, &top, 0));
 	all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
-	refill(&queue->far, BATCH * PORTION, &all);
+	refill_ring(&queue->far, BATCH * PORTION, &all);
 	(void)sub_relaxed(&queue->beyond, all.count); /* injection.beyond */
 	baton__joblist_join(list, &all);
 	return true;
@@ -340,12 +341,12 @@ static BATON_NOINLINE bool approach(struct baton__injection *queue, size_t share
 	struct baton__joblist share;
 	size_t count;
 
-	if (!claim(&queue->far, &all))
+	if (!claim_batch(&queue->far, &all))
 		return unspill(queue, list);
 	count = all.count;
 	share = baton__joblist_split(&all, count < share_max ? count : share_max);
 	baton__joblist_join(list, &share);
-	refill(&queue->near, PIECE, &all);
+	refill_ring(&queue->near, PIECE, &all);
 	baton__joblist_join(list, &all);
 	(void)sub_relaxed(&queue->beyond, count); /* injection.beyond */
 	return true;
@@ -372,14 +373,14 @@ void baton__injection_init(struct baton__injection *queue)
 
 int baton__injection_push(struct baton__injection *queue, struct baton_job *job)
 {
-	return put(queue, job, job, 1);
+	return put_batch(queue, job, job, 1);
 }
 
 int baton__injection_push_list(struct baton__injection *queue, struct baton__joblist *list)
 {
 	while (list->count) {
 		struct baton__joblist chain = cut_chain(list, BATCH);
-		int error = put(queue, chain.last, chain.first, chain.count);
+		int error = put_batch(queue, chain.last, chain.first, chain.count);
 
 		if (error) {
 			uncut_chain(list, &chain);
@@ -396,7 +397,7 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 
 	/* Bounded by the share: each round adds jobs to the list, or has moved a batch nearer. */
 	while (list->count < wanted) {
-		bool claimed = claim(&queue->near, list);
+		bool claimed = claim_batch(&queue->near, list);
 		bool moved = false;
 
 		/* Relaxed: a hint. A thread that would sleep looks at is_empty, which looks at the
@@ -424,7 +425,7 @@ static bool ring_shut(struct baton__injection_ring *ring)
 			continue;
 		}
 
-		uint64_t *slot = slot_of(ring, head);
+		uint64_t *slot = ring_slot(ring, head);
 		uint64_t word = load_seq_cst(slot);
 
 		if (word == WORD_SHUT)

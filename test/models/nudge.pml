@@ -271,7 +271,7 @@ proctype Publisher()
 	/* @src pool.c:baton__pool_push baton__injection_push(&pool->injection, job) */
 	queue = true;
 	if
-	/* @src crew.c:baton__crew_call field(pool, BATON__STAFF_VACANT) >= pool->worker_count */
+	/* @src crew.c:baton__crew_call staff_count(pool, BATON__STAFF_VACANT) >= pool->worker_count */
 	:: blocked >= WORKERS -> nudge_all()
 	:: else
 	fi

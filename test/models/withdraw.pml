@@ -104,7 +104,7 @@ proctype Withdrawer(byte mine)
 			if
 			:: job == mine -> found = true; settle_job(job)
 			:: else ->
-				/* @src withdraw.c:put_back
+				/* @src withdraw.c:put_others_back
 				 * baton__injection_push_list(&pool->injection, &others) */
 				assert(!closed);
 				queue[job] = true;
@@ -115,7 +115,7 @@ proctype Withdrawer(byte mine)
 	:: job <= JOBS && !held[job] -> job++
 	od;
 #ifndef BREAK_LET_GO_EARLY
-	/* @src withdraw.c:put_back sub_seq_cst(&pool->hands, 1) */
+	/* @src withdraw.c:put_others_back sub_seq_cst(&pool->hands, 1) */
 	hands--;
 #endif
 sleep:

@@ -101,7 +101,7 @@ Test(crew_steps, a_call_takes_a_spare_that_rests_or_starts_one, .timeout = 5)
 
 		begin(before);
 		made.error = rows[i].error;
-		cr_assert_eq(call(&pool, &reserved), rows[i].called, "%zu", i);
+		cr_assert_eq(call_or_start(&pool, &reserved), rows[i].called, "%zu", i);
 		cr_assert_eq(pool.staff,
 		             before + staff_of(0, 0, (uint64_t)rows[i].coming_more, 0) -
 		                     staff_of(0, 0, 0, (uint64_t)rows[i].resting_less),
@@ -258,7 +258,7 @@ Test(crew_steps, a_spare_rests_until_a_call_or_the_end, .timeout = 5)
 		begin(staff_of(0, 0, 0, rows[i].resting));
 		pool.calls = rows[i].calls;
 		pool.spare_keep_ns = UINT64_MAX;
-		cr_assert_eq(rest(&mates[3]), rows[i].called, "%zu", i);
+		cr_assert_eq(rest_until_called(&mates[3]), rows[i].called, "%zu", i);
 		cr_assert_eq(pool.calls, rows[i].calls_after, "%zu", i);
 		cr_assert_eq(pool.staff, staff_of(0, 0, 0, rows[i].resting_after), "%zu", i);
 		cr_assert_eq(pool.retired, 0);

@@ -118,7 +118,7 @@ Test(worker_clock, learns_from_its_sleep_how_long_to_look, .timeout = 5)
 
 		cr_assert_eq(worker->looks, 16);
 		worker->looks = (uint32_t)rows[i][0];
-		learn(worker, rows[i][1]);
+		learn_looks(worker, rows[i][1]);
 		cr_assert_eq(worker->looks, rows[i][2], "%zu", i);
 		cr_assert(worker->fresh);
 	}
@@ -200,7 +200,7 @@ static struct baton__worker seen;
 
 static void see_run(struct baton_plain_job *plain)
 {
-	seen = *current;
+	seen = *current_worker;
 	cr_assert_eq(seen.entered, &plain->job);
 }
 
@@ -214,10 +214,10 @@ Test(worker_clock, the_loop_counts_and_ends_when_the_pool_does, .timeout = 5)
 	worker->to_injection = 10; /* it is not tuned meanwhile */
 	bare.pool.state = BATON__POOL_STOP;
 	worker->fresh = true;
-	current = NULL;
+	current_worker = NULL;
 	clock_step = 10;
 	cr_assert(baton__worker_loop(worker));
-	cr_assert_null(current);
+	cr_assert_null(current_worker);
 	cr_assert_eq(worker->counts.executed, 3);
 	cr_assert_eq(seen.counts.executed, 3, "counted before it runs");
 	cr_assert_null(seen.running, "not a resource's");
