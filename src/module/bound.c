@@ -151,7 +151,7 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 
 /* A task was not accepted: completes it as cancelled. Called by the submitter, without the
  * baton. */
-static void drop(struct baton_resource *resource, struct baton_task *task)
+static void drop_unaccepted(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
 
@@ -177,13 +177,13 @@ _Static_assert(sizeof(struct room) <= BATON__NODE_BODY_SIZE, "fits a node");
 
 /* Tells a submitter that a task has left, or that none waits in a window. Last touch of the mark.
  * Called by the holder. */
-static void fire(struct baton_resource *resource, struct baton_task *mark)
+static void fire_mark(struct baton_resource *resource, struct baton_task *mark)
 {
 	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_DONE, 0, NULL,
 	                     baton__turn_visits(resource));
 }
 
-static void fire_all(struct baton_resource *resource, struct baton_bound *bound)
+static void fire_marks(struct baton_resource *resource, struct baton_bound *bound)
 {
 	struct baton_task *mark = bound->_awaits;
 
@@ -193,7 +193,7 @@ static void fire_all(struct baton_resource *resource, struct baton_bound *bound)
 	while (mark) {
 		struct baton_task *next = mark->_next;
 
-		fire(resource, mark);
+		fire_mark(resource, mark);
 		mark = next;
 	}
 }
@@ -210,7 +210,7 @@ static void forget_gone(struct baton_resource *resource, struct baton_bound *bou
 		/* Relaxed: a hint. */
 		if (load_relaxed(&future->_state) & BATON__FUTURE_DROPPED) {
 			*link = mark->_next;
-			fire(resource, mark);
+			fire_mark(resource, mark);
 		} else {
 			link = &mark->_next;
 		}
@@ -230,7 +230,7 @@ static enum baton__met meet_room(struct baton__stay *stay, struct baton_task *ma
 
 	if (!bound->_aside || within(limit_of(config->tasks_max, config->bytes_max),
 	                             amount_of(waiting), amount_of(room->more))) {
-		fire(resource, mark);
+		fire_mark(resource, mark);
 		return BATON__MET;
 	}
 	forget_gone(resource, bound);
@@ -380,7 +380,7 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 		first = task->_next;
 		(void)add_relaxed(&bound->_dropped, 1);
 		baton__stats_dropped(resource, 1);
-		drop(resource, task);
+		drop_unaccepted(resource, task);
 	}
 	return 1;
 }
@@ -408,7 +408,7 @@ void baton__bound_left(struct baton_resource *resource, const struct baton_task 
 	 * reserve and stats_read */
 	store_release(&bound->_gone, load_relaxed(&bound->_gone) + weight_of(resource, task));
 	if (BATON_UNLIKELY(bound->_config->policy == BATON_BOUND_WAIT && bound->_awaits))
-		fire_all(resource, bound);
+		fire_marks(resource, bound);
 	baton__bound_look(resource);
 }
 

@@ -36,7 +36,7 @@ static void close_and_finish(struct baton_deadline *deadline)
 	BATON_ASSERT(!error);
 }
 
-static int passed(struct baton_timer *timer)
+static int deadline_passed(struct baton_timer *timer)
 {
 	struct baton_deadline *deadline = baton_container_of(timer, struct baton_deadline, _timer);
 	struct baton_detached *token = deadline->_token;
@@ -67,7 +67,8 @@ int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *
 	deadline->_token = token;
 	token->_deadline = deadline;
 	baton_resource_init(&deadline->_resource, NULL);
-	baton__timer_init(&deadline->_timer, deadline->_timers, &deadline->_resource, passed);
+	baton__timer_init(&deadline->_timer, deadline->_timers, &deadline->_resource,
+	                  deadline_passed);
 	error = baton_timer_arm_after(&deadline->_timer, timeout_ns);
 	return error;
 }

@@ -217,7 +217,7 @@ struct here {
 
 /* Under the baton. Usually no other thread has seen the future: then one CAS completes it, instead
  * of claim and finish. */
-static void *run_here(void *argument)
+static void *run_item_here(void *argument)
 {
 	struct here *here = argument;
 	struct item *item = here->item;
@@ -250,7 +250,7 @@ static void *run_here(void *argument)
 	return NULL;
 }
 
-static const struct baton_task_type labelled_type = {
+static const struct baton_task_type labelled_item_type = {
 	.run = run_item,
 	.future = BATON_TASK_PLACE(struct labelled_item, item.task, future),
 	.stamp = BATON_TASK_PLACE(struct labelled_item, item.task, stamp),
@@ -262,11 +262,11 @@ static void give_label(struct item *item, const struct baton_label *label)
 
 	baton_stamp_set(&labelled->stamp, label);
 	labelled->future = &item->future;
-	baton_task_init_typed(&item->task, &labelled_type);
+	baton_task_init_typed(&item->task, &labelled_item_type);
 }
 
-static struct baton_fan_out *create(struct baton_resource *const *resources, size_t count,
-                                    const struct baton_fan_out_options *options)
+static struct baton_fan_out *create_fan_out(struct baton_resource *const *resources, size_t count,
+                                            const struct baton_fan_out_options *options)
 {
 	const size_t stride = options->label ? sizeof(struct labelled_item) : sizeof(struct item);
 	struct baton_fan_out *fan_out = calloc(1, sizeof(*fan_out) + count * stride);
@@ -297,7 +297,7 @@ static struct baton_fan_out *create(struct baton_resource *const *resources, siz
 
 /* Submits one item, or ends it. The future of an item that is ended here is not bound to a
  * resource, so there is no visitor to count. */
-static void begin(struct baton_fan_out *fan_out, struct here *here)
+static void begin_item(struct baton_fan_out *fan_out, struct here *here)
 {
 	struct item *item = here->item;
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
@@ -314,7 +314,7 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 	 * statistics count a task as executed, failed or cancelled, but each call as executed: the
 	 * item must be a task. */
 	if (!later && !baton__too_deep(baton__self) && !baton__hooked(resource) &&
-	    !baton__stats(resource) && !baton_try_call(resource, run_here, here, NULL))
+	    !baton__stats(resource) && !baton_try_call(resource, run_item_here, here, NULL))
 		return;
 	error = baton__submit(resource, &item->task,
 	                      later ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER
@@ -349,7 +349,7 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	error = baton__thread_attach();
 	if (error)
 		return error;
-	fan_out = create(resources, count, options);
+	fan_out = create_fan_out(resources, count, options);
 	if (!fan_out)
 		return -ENOMEM;
 	if (result) {
@@ -360,7 +360,7 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	store_relaxed(&fan_out->submitter, baton__self);
 	for (size_t i = 0; i < count; i++) {
 		here.item = item_at(fan_out, i);
-		begin(fan_out, &here);
+		begin_item(fan_out, &here);
 	}
 	store_relaxed(&fan_out->submitter, NULL);
 	count_down(fan_out, here.over + 1); /* last touch, but for the caller's reference */

@@ -72,20 +72,20 @@ BATON_EXPORT void baton_group_enter(struct baton_group *group)
 }
 
 /* Puts a chain of nodes, newest first, in front of the list. */
-static void list(struct baton_group *group, struct baton_continuation *newest,
-                 struct baton_continuation *oldest)
+static void list_nodes(struct baton_group *group, struct baton_continuation *newest,
+                       struct baton_continuation *oldest)
 {
 	oldest->_next = load_relaxed(&group->_waiting);
 	/* Ends: each failure is another node, or a last member that has taken the list.
-	 * [group.list] release: the nodes; pairs with [group.list] in take */
+	 * [group.list] release: the nodes; pairs with [group.list] in take_nodes */
 	while (!cas_release(&group->_waiting, &oldest->_next, newest))
 		baton__pause();
 }
 
 /* Takes the list, newest first, and puts it in front of the nodes that the caller already has. */
-static void take(struct baton_group *group, struct baton_continuation **taken)
+static void take_nodes(struct baton_group *group, struct baton_continuation **taken)
 {
-	/* [group.list] acquire: the nodes; pairs with [group.list] in list */
+	/* [group.list] acquire: the nodes; pairs with [group.list] in list_nodes */
 	struct baton_continuation *newest = swap_acquire(&group->_waiting, NULL);
 	struct baton_continuation **end = &newest;
 
@@ -102,12 +102,12 @@ static void put_back(struct baton_group *group, struct baton_continuation **take
 
 	while (oldest->_next)
 		oldest = oldest->_next;
-	list(group, *taken, oldest);
+	list_nodes(group, *taken, oldest);
 	*taken = NULL;
 }
 
 /* Fires the nodes, oldest first. */
-static void fire(struct baton_continuation *newest)
+static void fire_nodes(struct baton_continuation *newest)
 {
 	struct baton_continuation *oldest = NULL;
 
@@ -147,7 +147,7 @@ static void leave(struct baton_group *group, uint32_t listed)
 			 * above */
 			if (!cas_acquire(&group->_word, &word, MEMBER))
 				continue;
-			take(group, &taken);
+			take_nodes(group, &taken);
 			listed = 0;
 			word = MEMBER;
 		} else if (cas_acq_rel(&group->_word, &word, 0)) {
@@ -157,7 +157,7 @@ static void leave(struct baton_group *group, uint32_t listed)
 			break;
 		}
 	}
-	fire(taken);
+	fire_nodes(taken);
 }
 
 BATON_EXPORT void baton_group_leave(struct baton_group *group)
@@ -189,7 +189,7 @@ static bool register_node(struct baton_group *group, struct baton_continuation *
 			return false;
 		}
 	} while (!cas_relaxed(&group->_word, &word, word + MEMBER));
-	list(group, continuation, continuation);
+	list_nodes(group, continuation, continuation);
 	leave(group, LISTED); /* last touch of both */
 	return true;
 }
@@ -203,7 +203,7 @@ BATON_EXPORT void baton_group_notify(struct baton_group *group,
 	baton__future_fire(continuation); /* last touch */
 }
 
-static void wake(struct baton_continuation *continuation)
+static void wake_waiter(struct baton_continuation *continuation)
 {
 	struct waiter *waiter = baton_container_of(continuation, struct waiter, continuation);
 
@@ -229,7 +229,7 @@ BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timesp
 		return -ENOMEM;
 	*waiter = (struct waiter){
 		.counted = {.future = BATON_PROMISE_INIT, .references = 1},
-		.continuation = {NULL, wake, NULL, NULL},
+		.continuation = {NULL, wake_waiter, NULL, NULL},
 	};
 	/* unshared: not registered yet */
 	waiter->counted.future._state |= BATON__FUTURE_COUNTED;

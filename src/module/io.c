@@ -5,8 +5,8 @@
  * The kernel keeps one entry for each descriptor of an epoll instance, so each side has an instance
  * of its own. Entries are EPOLLONESHOT: an event disarms its entry.
  *
- * A turn (sole.h) protects all of this: the states of all watches, the table of owners, the poller.
- * A thread with the turn calls no function of the user, and submits nothing.
+ * A lock, io_lock (sole.h), protects all of this: the states of all watches, the table of owners,
+ * the poller. A thread with the lock calls no function of the user, and submits nothing.
  *
  * A watch's state:
  *   ACTIVE   The table names the watch as the owner of a side of its descriptor.
@@ -20,20 +20,21 @@
  *   WRITE    The side.
  *
  * Invariants:
- * io.event: The thread asks the kernel for events and applies them in one turn, without sleeping;
- *    stop removes the kernel's entry in a turn. So no event is applied to a watch that was stopped.
+ * io.event: The thread asks the kernel for events and applies them without sleeping, and without
+ *    releasing the lock meanwhile; stop removes the kernel's entry with the lock. So no event is
+ *    applied to a watch that was stopped.
  * io.owner: The owner of a side is the watch whose entry the kernel has. If the kernel accepts an
  *    entry for a side that has an owner, the owner's descriptor was closed: the owner is active no
  *    more. So stop never removes the entry of another watch. Entries name descriptors, not
  *    watches, so an entry that outlives its descriptor names no memory.
- * io.task: While QUEUED or RUNNING is set, the watch's memory is not given back. After the turn
+ * io.task: While QUEUED or RUNNING is set, the watch's memory is not given back. After the step
  *    that clears both, or the function's BATON_IO_GONE, nothing is touched.
- * io.handed: Before a thread ends the turn in which it has set QUEUED, the watch is in `handings`,
- *    and stays there until the thread has submitted the task. A stop that finds the watch there
- *    waits for that. So a task that is submitted after the stop comes after the run.
- * io.dropped: Before a thread ends the turn in which it has decided to call `dropped`, the watch is
- *    in `droppings`, and stays there until the function has returned. A stop on another thread
- *    waits for that: an await of the resource would not. The function may free the watch, so
+ * io.handed: Before a thread releases the lock under which it has set QUEUED, the watch is in
+ *    `handings`, and stays there until the thread has submitted the task. A stop that finds the
+ *    watch there waits for that. So a task that is submitted after the stop comes after the run.
+ * io.dropped: Before a thread releases the lock under which it has decided to call `dropped`, the
+ *    watch is in io_droppings, and stays there until the function has returned. A stop on another
+ *    thread waits for that: an await of the resource would not. The function may free the watch, so
  *    nothing is touched after the call.
  */
 #include <baton/io.h>
@@ -68,10 +69,10 @@
 #define SIDES 2
 #define SIDE_MASK ((unsigned)BATON_IO_READ | (unsigned)BATON_IO_WRITE)
 
-static uint32_t turn;
+static uint32_t io_lock;
 
-static struct baton__handings handings = {.turn = &turn};
-static struct baton__handings droppings = {.turn = &turn}; /* io.dropped */
+static struct baton__handings handings = {.turn = &io_lock};
+static struct baton__handings io_droppings = {.turn = &io_lock}; /* io.dropped */
 
 static struct {
 	bool started;
@@ -83,7 +84,7 @@ static struct {
 	size_t owner_count;
 } poller;
 
-/* Only a thread with the turn writes the state, and the turn orders it; is_active reads it at any
+/* Only a thread with the lock writes the state, and the lock orders it; is_active reads it at any
  * time. */
 static uint32_t state_of(const struct baton_io *io)
 {
@@ -130,43 +131,43 @@ static void deactivate(struct baton_io *io)
 /* ---- Runs ---- */
 
 /* The run does not take place. Last touch, unless `dropped` touches the watch. */
-static void drop(struct baton_io *io, int error)
+static void drop_run(struct baton_io *io, int error)
 {
 	baton_io_dropped_fn dropped = io->_dropped;
 	void *owner = io;
 	struct baton__handing list = {.owners = &owner, .count = 1};
 	bool due;
 
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	due = state_of(io) & DUE;
 	if (due)
 		deactivate(io);
 	set_state(io, state_of(io) & ~(DUE | QUEUED));
 	if (due && dropped)
-		baton__handing_begin(&droppings, &list);
-	baton__sole_end(&turn);
+		baton__handing_begin(&io_droppings, &list);
+	baton__sole_end(&io_lock);
 	if (!due || !dropped)
 		return;
 	dropped(io, error);
-	baton__handing_end(&droppings, &list);
+	baton__handing_end(&io_droppings, &list);
 }
 
 static void cancelled(struct baton_task *task)
 {
-	drop(baton_container_of(task, struct baton_io, _task), -ECANCELED);
+	drop_run(baton_container_of(task, struct baton_io, _task), -ECANCELED);
 }
 
-static int run(struct baton_task *task);
+static int run_watch(struct baton_task *task);
 
 static const struct baton_task_type io_type = {
-	.run = run,
+	.run = run_watch,
 	.cancelled = cancelled,
 	.stamp = BATON_TASK_PLACE(struct baton_io, _task, stamp),
 	.function = BATON_TASK_PLACE(struct baton_io, _task, _fn),
 };
 
 /* The caller has set QUEUED. */
-static void submit(struct baton_io *io)
+static void submit_watch(struct baton_io *io)
 {
 	struct baton__frame frame;
 	int error = baton__thread_attach();
@@ -178,7 +179,7 @@ static void submit(struct baton_io *io)
 	if (!error)
 		return;
 	baton__callback_begin(&frame);
-	drop(io, error);
+	drop_run(io, error);
 	baton__callback_end(&frame);
 }
 
@@ -188,7 +189,7 @@ static bool ran(struct baton_io *io, struct baton__handing *list)
 {
 	bool due;
 
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	due = state_of(io) & DUE;
 	set_state(io, (state_of(io) & ~RUNNING) | (due ? QUEUED : 0));
 	if (due)
@@ -200,25 +201,25 @@ static bool ran(struct baton_io *io, struct baton__handing *list)
 		else
 			set_state(io, state_of(io) | ARMED);
 	}
-	baton__sole_end(&turn);
+	baton__sole_end(&io_lock);
 	return due;
 }
 
-static int run(struct baton_task *task)
+static int run_watch(struct baton_task *task)
 {
 	struct baton_io *io = baton_container_of(task, struct baton_io, _task);
 	void *owner = io;
 	struct baton__handing list = {.owners = &owner, .count = 1};
 	bool due;
 
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	due = state_of(io) & DUE;
 	set_state(io, (state_of(io) & ~(DUE | QUEUED)) | (due ? RUNNING : 0));
-	baton__sole_end(&turn); /* last touch, if it was stopped */
+	baton__sole_end(&io_lock); /* last touch, if it was stopped */
 	if (!due)
 		return baton__not_to_run();
 	if (io->_fn(io) != BATON_IO_GONE && ran(io, &list)) {
-		submit(io);
+		submit_watch(io);
 		baton__handing_end(&handings, &list);
 	}
 	return 0;
@@ -245,7 +246,7 @@ static void take_events(unsigned side)
 	struct baton__handing list = {.owners = watches};
 	int count;
 
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	count = epoll_wait(poller.epolls[side], events, EVENTS_MAX, 0);
 	for (int i = 0; i < count; i++) {
 		/* io.owner: the entry may be that of a closed descriptor that has a duplicate; then
@@ -257,13 +258,13 @@ static void take_events(unsigned side)
 	}
 	if (list.count)
 		baton__handing_begin(&handings, &list);
-	baton__sole_end(&turn);
+	baton__sole_end(&io_lock);
 	if (!list.count)
 		return;
 	/* io.task: the watches are QUEUED. */
 	for (; list.at < list.count; list.at++)
 		if (watches[list.at])
-			submit(watches[list.at]);
+			submit_watch(watches[list.at]);
 	baton__handing_end(&handings, &list);
 }
 
@@ -297,7 +298,7 @@ static void close_all(void)
 		(void)close(poller.wake);
 }
 
-/* With the turn. */
+/* With the lock. */
 static int start_poller(void)
 {
 	sigset_t before;
@@ -321,7 +322,7 @@ static int start_poller(void)
 	return error;
 }
 
-/* Makes room in the table for an open descriptor. With the turn. */
+/* Makes room in the table for an open descriptor. With the lock. */
 static int make_room(int fd)
 {
 	size_t count = poller.owner_count ? poller.owner_count : 64;
@@ -358,7 +359,7 @@ BATON_EXPORT void baton_io_set_dropped(struct baton_io *io, baton_io_dropped_fn 
 	io->_dropped = dropped;
 }
 
-/* With the turn; the watch is not active. */
+/* With the lock; the watch is not active. */
 static int activate(struct baton_io *io, int fd, unsigned how)
 {
 	const int before_fd = io->fd;
@@ -370,7 +371,7 @@ static int activate(struct baton_io *io, int fd, unsigned how)
 	io->fd = fd;
 	set_state(io, (state_of(io) & ~(AGAIN | WRITE)) | (how & BATON_IO_AGAIN ? AGAIN : 0) |
 	                      (how & BATON_IO_WRITE ? WRITE : 0));
-	/* The kernel first: no memory is made for the number of a closed descriptor. The turn keeps
+	/* The kernel first: no memory is made for the number of a closed descriptor. The lock keeps
 	 * the entry's events away until the watch is its owner. */
 	error = control(io, EPOLL_CTL_ADD);
 	if (error)
@@ -402,9 +403,9 @@ BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
 	if (how & ~(SIDE_MASK | BATON_IO_AGAIN) || !side || side == SIDE_MASK || !io->_fn ||
 	    !io->_resource)
 		return -EINVAL;
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	error = state_of(io) & ACTIVE ? -EALREADY : activate(io, fd, how);
-	baton__sole_end(&turn);
+	baton__sole_end(&io_lock);
 	return error;
 }
 
@@ -415,9 +416,9 @@ BATON_EXPORT int baton_io_stop(struct baton_io *io)
 
 	if (baton__forked())
 		return 0;
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	/* First: `dropped` may start the watch again. */
-	(void)baton__handing_await(&droppings, io, &withdrawn);
+	(void)baton__handing_await(&io_droppings, io, &withdrawn);
 	deactivate(io);
 	set_state(io, state_of(io) & ~DUE);
 	if (state_of(io) & QUEUED)
@@ -425,7 +426,7 @@ BATON_EXPORT int baton_io_stop(struct baton_io *io)
 	if (withdrawn)
 		set_state(io, state_of(io) & ~QUEUED);
 	busy = state_of(io) & (QUEUED | RUNNING) ? 1 : 0;
-	baton__sole_end(&turn);
+	baton__sole_end(&io_lock);
 	return busy;
 }
 
@@ -442,20 +443,20 @@ BATON_EXPORT int baton_io_destroy(void)
 
 	if (baton__forked())
 		return -ECHILD;
-	baton__sole_begin(&turn);
+	baton__sole_begin(&io_lock);
 	if (poller.started && pthread_equal(poller.thread, pthread_self()))
 		error = -EDEADLK;
 	else if (poller.active)
 		error = -EBUSY;
 	ends = !error && poller.started;
 	if (ends) {
-		/* The thread may wait for the turn, to find no events: it is joined outside. */
+		/* The thread may wait for the lock, to find no events: it is joined outside. */
 		poller.started = false;
 		/* EAGAIN: it is readable already. */
 		while (write(poller.wake, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
 	}
-	baton__sole_end(&turn);
+	baton__sole_end(&io_lock);
 	if (!ends)
 		return error;
 	(void)pthread_join(poller.thread, NULL);

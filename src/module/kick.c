@@ -25,7 +25,7 @@ static const struct baton__kind kick_kind = {
 };
 
 /* The caller holds the baton. */
-static void go_on(struct baton_resource *resource, bool later)
+static void go_on_kicked(struct baton_resource *resource, bool later)
 {
 	/* A nested stay may run one task: a kick usually lets one task start. */
 	baton__go_on(resource, later ? BATON__LATER : baton__place(resource), 1);
@@ -33,7 +33,7 @@ static void go_on(struct baton_resource *resource, bool later)
 
 /* True: pushed. False: the resource was idle, or rested: the kick has run, or the resource was
  * handed off or deferred. */
-static bool push(struct baton_resource *resource, struct baton_task *mark, bool later)
+static bool push_unless_idle(struct baton_resource *resource, struct baton_task *mark, bool later)
 {
 	uintptr_t word = baton__word(resource);
 
@@ -43,7 +43,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark, bool 
 		if (baton__word_is_resting(word)) {
 			if (!baton__word_rouse(resource, &word, mark, mark, BATON__ASK_NOTHING))
 				continue;
-			go_on(resource, later);
+			go_on_kicked(resource, later);
 			return false;
 		}
 		if (!baton__word_is_busy(word)) {
@@ -51,7 +51,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark, bool 
 				continue;
 			resource->_list = mark;
 			mark->_next = NULL;
-			go_on(resource, later);
+			go_on_kicked(resource, later);
 			return false;
 		}
 		if (baton__word_push_kick(resource, &word, mark))
@@ -61,7 +61,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark, bool 
 
 void baton__kick(struct baton_resource *resource, struct baton_task *mark)
 {
-	if (!push(resource, mark, false))
+	if (!push_unless_idle(resource, mark, false))
 		return;
 	/* The runner may have left the resource to its visitors. The caller is a visitor. */
 	baton__visit_look(resource);
@@ -69,10 +69,10 @@ void baton__kick(struct baton_resource *resource, struct baton_task *mark)
 
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark)
 {
-	(void)push(resource, mark, false);
+	(void)push_unless_idle(resource, mark, false);
 }
 
 void baton__kick_later(struct baton_resource *resource, struct baton_task *mark)
 {
-	(void)push(resource, mark, true);
+	(void)push_unless_idle(resource, mark, true);
 }

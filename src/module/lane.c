@@ -99,7 +99,7 @@ static void append_mark(struct baton_resource *resource, struct ends *ends, stru
 	}
 }
 
-static void sort(struct baton_resource *resource, struct baton_task *oldest)
+static void sort_into_lanes(struct baton_resource *resource, struct baton_task *oldest)
 {
 	struct ends ends = {NULL};
 
@@ -120,7 +120,7 @@ static void sort_unsorted(struct baton_resource *resource)
 	struct baton_task *oldest = lanes->_unsorted;
 
 	lanes->_unsorted = NULL;
-	sort(resource, oldest);
+	sort_into_lanes(resource, oldest);
 }
 
 /* Returns the part of a chain behind its last cancel mark. `*found`: there is such a mark. */
@@ -193,7 +193,7 @@ void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldes
 		cancel_chain(resource, oldest, rest);
 		oldest = rest;
 	}
-	sort(resource, oldest);
+	sort_into_lanes(resource, oldest);
 }
 
 void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldest)

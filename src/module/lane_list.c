@@ -7,7 +7,7 @@
 #define IN_LANE ((uintptr_t)1) /* of a future's _value */
 
 /* Only the holder writes the counts. */
-static void count(struct baton_lane *lane, size_t more)
+static void count_lane(struct baton_lane *lane, size_t more)
 {
 	store_relaxed(&lane->_count, load_relaxed(&lane->_count) + more);
 }
@@ -59,7 +59,7 @@ void baton__lane_append(struct baton_lanes *lanes, unsigned index, struct baton_
 		lane->_head = task;
 	lane->_tail = task;
 	lanes->_busy |= (uint32_t)1 << index;
-	count(lane, 1);
+	count_lane(lane, 1);
 }
 
 void baton__lane_prepend(struct baton_lanes *lanes, unsigned index, struct baton_task *task,
@@ -75,14 +75,14 @@ void baton__lane_prepend(struct baton_lanes *lanes, unsigned index, struct baton
 	if (!lane->_tail)
 		lane->_tail = task;
 	lanes->_busy |= (uint32_t)1 << index;
-	count(lane, 1);
+	count_lane(lane, 1);
 	lane->_older += older;
 	lanes->_older += older;
 }
 
 /* Takes out the task behind `before` (NULL: the first). `older`: it is one of the _older tasks. */
-static struct baton_task *take_out(struct baton_lanes *lanes, unsigned index,
-                                   struct baton_task *before, bool older)
+static struct baton_task *take_behind(struct baton_lanes *lanes, unsigned index,
+                                      struct baton_task *before, bool older)
 {
 	struct baton_lane *lane = &lanes->_lanes[index];
 	struct baton_task *task = before ? before->_next : lane->_head;
@@ -98,7 +98,7 @@ static struct baton_task *take_out(struct baton_lanes *lanes, unsigned index,
 		lanes->_busy &= ~((uint32_t)1 << index);
 	if (!lanes->_busy)
 		lanes->_indexed = false;
-	count(lane, SIZE_MAX);
+	count_lane(lane, SIZE_MAX);
 	lane->_older -= older;
 	lanes->_older -= older;
 	task->_next = NULL;
@@ -107,7 +107,7 @@ static struct baton_task *take_out(struct baton_lanes *lanes, unsigned index,
 
 struct baton_task *baton__lane_take_first(struct baton_lanes *lanes, unsigned index)
 {
-	return take_out(lanes, index, NULL, lanes->_lanes[index]._older > 0);
+	return take_behind(lanes, index, NULL, lanes->_lanes[index]._older > 0);
 }
 
 /* The lane whose first task is that of the future. */
@@ -135,7 +135,7 @@ struct baton_task *baton__lane_take(struct baton_lanes *lanes, struct baton_futu
 		return NULL;
 	before = (struct baton_task *)(value & ~IN_LANE);
 	index = before ? baton__lane_of(lanes, before) : lane_that_begins(lanes, future);
-	return take_out(lanes, index, before, (uint32_t)future->_status != lanes->_epoch);
+	return take_behind(lanes, index, before, (uint32_t)future->_status != lanes->_epoch);
 }
 
 void baton__lanes_stamp(struct baton_lanes *lanes)

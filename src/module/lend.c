@@ -98,7 +98,7 @@ static void lend_give_back(struct baton_resource *resource)
  * after the chain: the marks that came before have been taken. Called by the thread that has the
  * queue.
  */
-static int sort_in(struct baton_resource *resource, struct baton_task *first, uint32_t count)
+static int sort_in_lent(struct baton_resource *resource, struct baton_task *first, uint32_t count)
 {
 	baton__take(resource);
 	if (baton__word_is_closed(baton__word(resource)))
@@ -117,7 +117,7 @@ static int borrowed(struct baton_resource *resource, struct baton_task *first, u
 	int status;
 
 	baton__frame_push(&stay.frame, resource);
-	status = sort_in(resource, first, count);
+	status = sort_in_lent(resource, first, count);
 	if (!run) {
 		baton__give_back(&stay);
 		return status;
@@ -147,7 +147,7 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 		return 0;
 	/* Dropping calls functions of the user's. */
 	baton__callback_begin(&frame);
-	status = sort_in(resource, first, count);
+	status = sort_in_lent(resource, first, count);
 	/* lend.ask */
 	baton__word_ask(resource);
 	lend_give_back(resource);

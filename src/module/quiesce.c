@@ -41,7 +41,7 @@ static void sift(struct baton_suspension *heap, size_t at, size_t count)
 }
 
 /* Sorts by the address of the resource, smallest first. Not by qsort, which may allocate. */
-static void sort(struct baton_suspension *suspensions, size_t count)
+static void sort_by_resource(struct baton_suspension *suspensions, size_t count)
 {
 	for (size_t i = count / 2; i > 0; i--)
 		sift(suspensions, i - 1, count);
@@ -114,7 +114,7 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 			return baton__cycle_of_one(resources[i]);
 	for (size_t i = 0; i < count; i++)
 		suspensions[i] = (struct baton_suspension){._resource = resources[i]};
-	sort(suspensions, count);
+	sort_by_resource(suspensions, count);
 	for (; !error && done < count; done++) {
 		struct baton_resource *resource = suspensions[done]._resource;
 

@@ -8,8 +8,8 @@
  * REMOVED is set. A count of 0 is final, and so is REMOVED.
  *
  * How an entry ends: the unref that brings the count to 0 kicks the registry's resource with
- * `_end`. That kick (end) takes the entry out of the set, and closes the entry's resource. The
- * finaliser of the entry's resource (finalise) calls deinit, and kicks again (bury). The limbo
+ * `_end`. That kick (end_object) takes the entry out of the set, and closes the entry's resource.
+ * The finaliser of the entry's resource (finalise) calls deinit, and kicks again (bury). The limbo
  * frees the entry. Each step's last touch starts the next step, which uses the memory of `_end`
  * anew. Kicks are no tasks (kick.h), so nothing can cancel, refuse or drop these steps:
  * cancel_pending, the shutdown of the executor and a failing batch_begin leave kicks alone.
@@ -22,8 +22,8 @@
  *    REMOVED is set.
  * registry.limbo: Only the limbo frees an unlinked entry: not before the sections that may have
  *    found the entry have ended. A thread that holds the registry's baton needs no section.
- * registry.counts: `alive` counts the entries whose `end` has not run, `objects` those whose `bury`
- *    has not run.
+ * registry.counts: `alive` counts the entries whose end_object has not run, `objects` those whose
+ *    `bury` has not run.
  */
 #include "module/registry.h"
 
@@ -61,7 +61,7 @@ struct baton_registry {
 /* ---- References ---- */
 
 /* Takes a reference on an entry found in the set. False: its count is 0, or it is REMOVED. */
-static bool take(struct baton_registry_entry *entry)
+static bool take_reference(struct baton_registry_entry *entry)
 {
 	uint64_t found = load_relaxed(&entry->_references);
 
@@ -75,7 +75,7 @@ static bool take(struct baton_registry_entry *entry)
 	return true;
 }
 
-static void go_on(struct baton_registry_entry *entry, baton_task_fn step)
+static void submit_step(struct baton_registry_entry *entry, baton_task_fn step)
 {
 	baton_task_init(&entry->_end, step, NULL);
 	baton__kick_open(&entry->_registry->resource, &entry->_end); /* last touch */
@@ -97,7 +97,7 @@ static void reclaim(struct baton_retired *retired)
 
 /* The registry is being destroyed: has every object ended? An object that is ending may hold
  * references to others until its `bury`: each end that it starts runs before that. */
-static void look_for_end(struct baton_registry *registry)
+static void end_if_empty(struct baton_registry *registry)
 {
 	if (registry->objects == 0)
 		(void)baton_future_complete(&registry->ended, 0, NULL);
@@ -116,7 +116,7 @@ static int bury(struct baton_task *task)
 	baton__nameset_tidy(&registry->names);
 	registry->objects--;
 	if (registry->ending)
-		look_for_end(registry);
+		end_if_empty(registry);
 	return 0;
 }
 
@@ -128,11 +128,11 @@ static int finalise(struct baton_task *task)
 
 	if (options->deinit)
 		options->deinit(entry, options->arg);
-	go_on(entry, bury);
+	submit_step(entry, bury);
 	return 0;
 }
 
-static int end(struct baton_task *task)
+static int end_object(struct baton_task *task)
 {
 	struct baton_registry_entry *entry =
 		baton_container_of(task, struct baton_registry_entry, _end);
@@ -181,7 +181,7 @@ static bool is_being_made(const struct baton__search *request)
 	return outer != NULL;
 }
 
-static int call_init(struct baton__search *request, struct baton_registry_entry *entry)
+static int init_object(struct baton__search *request, struct baton_registry_entry *entry)
 {
 	struct baton_registry *registry = request->registry;
 	const uint32_t calling_max = baton__weigh(baton__self, 1);
@@ -208,7 +208,7 @@ static int make(struct baton__search *request)
 	if (!entry)
 		return -ENOMEM;
 	if (options->init)
-		error = call_init(request, entry);
+		error = init_object(request, entry);
 	if (!error && !baton__nameset_add(&registry->names, entry, &request->key)) {
 		error = -ENOMEM;
 		if (options->deinit)
@@ -231,7 +231,7 @@ void *baton__registry_get_or_make(void *arg)
 	struct baton_registry_entry *entry =
 		baton__nameset_find(&request->registry->names, &request->key);
 
-	if (entry && take(entry)) {
+	if (entry && take_reference(entry)) {
 		request->entry = entry;
 		return NULL;
 	}
@@ -256,7 +256,7 @@ int baton__registry_find(struct baton__search *request, struct baton_registry *r
 	if (error)
 		return error;
 	entry = baton__nameset_find(&registry->names, &request->key);
-	if (entry && take(entry))
+	if (entry && take_reference(entry))
 		request->entry = entry;
 	else
 		error = -ENOENT;
@@ -323,7 +323,7 @@ BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)
 	/* [registry.reference] acquire, by the same operation: the use by other threads; pairs
 	 * with [registry.reference] above, in their unref */
 	if ((found & COUNT) == 1)
-		go_on(entry, end);
+		submit_step(entry, end_object);
 	return 0;
 }
 
@@ -351,7 +351,7 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 	calling_max = baton__weigh(baton__self, 1);
 	/* Ends: the iterator stays in the map in which it began. */
 	while (more && (entry = baton__nameset_next(&registry->names, &iterator))) {
-		if (!take(entry))
+		if (!take_reference(entry))
 			continue;
 		more = visit(entry, arg);
 		error = baton_registry_unref(entry);
@@ -423,7 +423,7 @@ static void *begin_end(void *arg)
 
 	ending->begun = true;
 	ending->registry->ending = true;
-	look_for_end(ending->registry);
+	end_if_empty(ending->registry);
 	return NULL;
 }
 

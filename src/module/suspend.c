@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct lower) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(sizeof(struct baton_suspension) == 24, "part of the ABI");
 
 /* Pushes a mark into a busy resource. Returns 1; 0: the resource is idle now; or -ENOMEM. */
-static int push(struct baton_resource *resource, struct baton_suspension *suspension)
+static int push_suspension(struct baton_resource *resource, struct baton_suspension *suspension)
 {
 	struct baton__suspend_mark *mark = baton__node_alloc(sizeof(*mark));
 
@@ -188,7 +188,7 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 		if (baton__word_is_closed(word))
 			return -EPIPE;
 		if (baton__word_is_busy(word))
-			status = push(resource, suspension);
+			status = push_suspension(resource, suspension);
 		else
 			status = baton__shelve_idle(resource, word);
 	}

@@ -5,7 +5,8 @@
  * The word `_state`:
  *   STOPPED  1 bit. Set by stop, never cleared.
  *   NODE     1 bit. `_task` is being submitted, or is queued. Set by a fire, which then submits the
- *            task. Cleared by take: a run, before the function; a cancel; the refused submitter.
+ *            task. Cleared by take_fires: a run, before the function; a cancel; the refused
+ *    submitter.
  *   FIRES    62 bits. The number of fires that the next run answers. 0 unless NODE is set.
  *
  *   0 -> NODE|1 fire             fire, which then submits
@@ -47,7 +48,7 @@ static struct baton_trigger *trigger_of(struct baton_task *task)
 }
 
 /* Clears NODE, and takes out all fires. Returns their number. */
-static uint64_t take(struct baton_trigger *trigger)
+static uint64_t take_fires(struct baton_trigger *trigger)
 {
 	uint64_t state = load_relaxed(&trigger->_state);
 
@@ -61,11 +62,11 @@ static uint64_t take(struct baton_trigger *trigger)
 	return state / FIRE;
 }
 
-static int run(struct baton_task *task)
+static int run_trigger(struct baton_task *task)
 {
 	struct baton_trigger *trigger = trigger_of(task);
 	baton_trigger_fn fn = trigger->_fn;
-	uint64_t fires = take(trigger); /* last touch, if it was stopped */
+	uint64_t fires = take_fires(trigger); /* last touch, if it was stopped */
 
 	if (!fires)
 		return baton__not_to_run();
@@ -85,11 +86,11 @@ static void dropped(struct baton_task *task)
 	struct baton_trigger *trigger = trigger_of(task);
 	baton_trigger_cancelled_fn cancelled = trigger->_cancelled;
 
-	tell(trigger, cancelled, take(trigger)); /* last touch */
+	tell(trigger, cancelled, take_fires(trigger)); /* last touch */
 }
 
 static const struct baton_task_type trigger_type = {
-	.run = run,
+	.run = run_trigger,
 	.cancelled = dropped,
 	.stamp = BATON_TASK_PLACE(struct baton_trigger, _task, stamp),
 	.function = BATON_TASK_PLACE(struct baton_trigger, _task, _fn),
@@ -98,7 +99,7 @@ static const struct baton_task_type trigger_type = {
 /* Called by a fire whose submit was refused. */
 static void refused(struct baton_trigger *trigger)
 {
-	uint64_t fires = take(trigger);
+	uint64_t fires = take_fires(trigger);
 	struct baton__frame frame;
 
 	/* One of the fires is this thread's. 0: stop has taken out all of them. */
@@ -132,8 +133,8 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 		return error;
 	state = load_relaxed(&trigger->_state);
 	/* Ends: each failure is another fire, a run, or a stop.
-	 * [trigger.fire] release: what the caller did; pairs with [trigger.fire] in take.
-	 * [trigger.node] acquire: `_task` is out of use; pairs with [trigger.node] in take */
+	 * [trigger.fire] release: what the caller did; pairs with [trigger.fire] in take_fires.
+	 * [trigger.node] acquire: `_task` is out of use; pairs with [trigger.node] in take_fires */
 	do {
 		if (state & STOPPED)
 			return -ECANCELED;

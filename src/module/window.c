@@ -126,7 +126,7 @@ void baton__window_finished(struct baton_window *window)
 /* ---- Waiting ---- */
 
 /* Called when tasks were taken out of the list: an empty list ends WAITING and the visit. */
-static void look_for_end(struct baton_window *window)
+static void end_waiting_if_empty(struct baton_window *window)
 {
 	uint32_t expected = WAITING;
 
@@ -220,7 +220,7 @@ static int kick_run(struct baton_task *mark)
 	if (word & CANCEL)
 		cancel_all(window);
 	admit(window);
-	look_for_end(window);
+	end_waiting_if_empty(window);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static int withdraw_run(struct baton_task *mark)
 
 	baton__window_list_withdraw(windowed);
 	/* Before the cancel, whose continuations may submit tasks that come to the window. */
-	look_for_end(window);
+	end_waiting_if_empty(window);
 	baton__cancel_task(window->_resource, &windowed->task); /* last touch of the mark */
 	return 0;
 }
@@ -258,7 +258,7 @@ static bool keeps(struct baton_task *task)
 	return false;
 }
 
-static int run(struct baton_task *task)
+static int run_windowed(struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_window *window = windowed->_window;
@@ -276,7 +276,7 @@ static int run(struct baton_task *task)
 	return status;
 }
 
-static void drop(struct baton_task *task)
+static void drop_windowed(struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 
@@ -289,7 +289,7 @@ static void drop(struct baton_task *task)
 static const struct baton__kind windowed_kind = {
 	.type =
 		{
-			.run = run,
+			.run = run_windowed,
 			.future = BATON_TASK_PLACE(struct baton_windowed, task, _future),
 			.stamp = BATON_TASK_PLACE(struct baton_windowed, task, stamp),
 			.function = BATON_TASK_PLACE(struct baton_windowed, task, _fn),
@@ -297,7 +297,7 @@ static const struct baton__kind windowed_kind = {
 			._flags = BATON__KIND_OWN | BATON__KIND_RESERVES,
 		},
 	.keep = keeps,
-	.drop = drop,
+	.drop = drop_windowed,
 };
 
 BATON_EXPORT void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,

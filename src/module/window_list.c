@@ -31,7 +31,7 @@ static bool take_place(struct baton_windowed *windowed)
 }
 
 /* The lane in which the task waits. It does not change while the task waits. */
-static uint32_t lane_of(const struct baton_window *window, const struct baton_task *task)
+static uint32_t lane_of_windowed(const struct baton_window *window, const struct baton_task *task)
 {
 	const uint32_t lane = baton__stamp(task)->_lane;
 
@@ -61,7 +61,7 @@ static struct baton_task **link_of(struct baton_window *window, uint32_t lane)
 bool baton__window_list_append(struct baton_window *window, struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
-	const uint32_t lane = lane_of(window, task);
+	const uint32_t lane = lane_of_windowed(window, task);
 
 	if (!take_place(windowed))
 		return false;
@@ -76,20 +76,21 @@ bool baton__window_list_append(struct baton_window *window, struct baton_task *t
 	return true;
 }
 
-static void take_out(struct baton_window *window, struct baton_task *task)
+static void take_out_windowed(struct baton_window *window, struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_task **link = windowed->_link;
 	struct baton_task *before =
 		link == &window->_first ? NULL : baton_container_of(link, struct baton_task, _next);
-	const uint32_t lane = lane_of(window, task);
+	const uint32_t lane = lane_of_windowed(window, task);
 
 	windowed->_link = NULL;
 	*link = task->_next;
 	if (task->_next)
 		baton__windowed_of(task->_next)->_link = link;
 	if (*last_of(window, lane) == task)
-		*last_of(window, lane) = before && lane_of(window, before) == lane ? before : NULL;
+		*last_of(window, lane) =
+			before && lane_of_windowed(window, before) == lane ? before : NULL;
 	store_relaxed(&window->_waiting, window->_waiting - 1);
 	baton__backlog_set_aside(window->_resource, task, false);
 }
@@ -98,7 +99,7 @@ struct baton_task *baton__window_list_first(struct baton_window *window)
 {
 	struct baton_task *task = window->_first;
 
-	take_out(window, task);
+	take_out_windowed(window, task);
 	return release_place(baton__windowed_of(task)) ? task : NULL;
 }
 
@@ -107,7 +108,7 @@ void baton__window_list_withdraw(struct baton_windowed *windowed)
 	/* Relaxed: the only canceller that sends the mark has sent it. */
 	store_relaxed(&windowed->_place, 0);
 	if (windowed->_link)
-		take_out(windowed->_window, &windowed->task);
+		take_out_windowed(windowed->_window, &windowed->task);
 }
 
 bool baton__window_list_ask(struct baton_windowed *windowed)

@@ -481,7 +481,7 @@ suspend:
 	atomic {
 		if
 		:: word & BUSY ->
-			/* @src suspend.c:push baton__push_mark(resource, &mark->awaiter.task, BATON__ASK_LOOK) */
+			/* @src suspend.c:push_suspension baton__push_mark(resource, &mark->awaiter.task, BATON__ASK_LOOK) */
 			future = PENDING;
 			word = word | ATTENTION | MARK;
 			goto script
