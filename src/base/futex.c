@@ -36,7 +36,7 @@ static long wait_one(const uint32_t *word, uint32_t value, const struct timespec
 	               NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-static bool passed(const struct timespec *deadline)
+static bool is_past(const struct timespec *deadline)
 {
 	struct timespec now;
 
@@ -56,7 +56,7 @@ static int wait_slice(const uint32_t *word, uint32_t value, const struct timespe
 		slice.tv_sec++;
 	}
 	(void)wait_one(word, value, &slice);
-	return deadline && passed(deadline) ? -ETIMEDOUT : 0;
+	return deadline && is_past(deadline) ? -ETIMEDOUT : 0;
 }
 
 static long wait_many(const struct baton__futex_watch *watches, size_t count,

@@ -18,7 +18,7 @@
  * hooks.pairs: For each batch_begin that has succeeded there is one batch_end.
  * hooks.held_back: Held-back futures are RUNNING, have their own status and value in them, and are
  *    in the order in which their tasks ran. A future is held back only while the batch is OPEN, or
- *    until `end` completes it. The batch touches none of their tasks: a task may have freed, or
+ *    until end_batch completes it. The batch touches none of their tasks: a task may have freed, or
  *    submitted, itself.
  *
  * Progress: blocking, where a hook blocks; otherwise that of the drain. No atomics here: the
@@ -87,7 +87,7 @@ struct aftermath {
 };
 
 /* Sets up the batch of one drain, and points the frame of the stay to it. */
-static void init(struct baton__batch *batch, struct baton__stay *stay)
+static void init_batch(struct baton__batch *batch, struct baton__stay *stay)
 {
 	*batch = (struct baton__batch){.stay = stay};
 	stay->frame.batch = batch;
@@ -113,7 +113,7 @@ static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 }
 
 /* NONE -> OPEN or REFUSED. `entered` is false meanwhile: the hook is no task. */
-static void begin(struct baton__batch *batch)
+static void begin_batch(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
 
@@ -125,7 +125,7 @@ static void begin(struct baton__batch *batch)
 		config->batch_ns ? baton__time_after(baton__now_ns(), config->batch_ns) : 0;
 }
 
-static void wake(struct aftermath *aftermath)
+static void wake_sleepers(struct aftermath *aftermath)
 {
 	for (size_t i = 0; i < aftermath->count; i++)
 		baton__futex_wake(aftermath->words[i], INT_MAX);
@@ -133,7 +133,7 @@ static void wake(struct aftermath *aftermath)
 }
 
 /* Completes a held-back future; `status`: the batch's, for a task that has not failed by itself. */
-static void complete(struct aftermath *aftermath, struct baton_future *future, int status)
+static void complete_future(struct aftermath *aftermath, struct baton_future *future, int status)
 {
 	const uint32_t *word = &future->_state;
 	void *value = future->_value;
@@ -146,7 +146,7 @@ static void complete(struct aftermath *aftermath, struct baton_future *future, i
 	                          status, value, aftermath->end))
 		aftermath->words[aftermath->count++] = word;
 	if (aftermath->count == WAKES_MAX)
-		wake(aftermath);
+		wake_sleepers(aftermath);
 	/* Each continuation is walked over once. */
 	while (*aftermath->end)
 		aftermath->end = &(*aftermath->end)->_next;
@@ -169,18 +169,18 @@ static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 		struct held *next = held->next;
 
 		for (size_t i = 0; i < held->count; i++)
-			complete(&aftermath, held->futures[i], status);
+			complete_future(&aftermath, held->futures[i], status);
 		baton__node_free(held);
 		held = next;
 	}
 	if (odd)
-		complete(&aftermath, odd, status);
-	wake(&aftermath);
+		complete_future(&aftermath, odd, status);
+	wake_sleepers(&aftermath);
 	baton__future_fire(aftermath.continuations);
 }
 
 /* OPEN -> NONE. Returns what batch_end returned. `entered` is false meanwhile. */
-static int end(struct baton__batch *batch)
+static int end_batch(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
 	int status = config->batch_end ? config->batch_end(resource_of(batch)) : 0;
@@ -197,14 +197,15 @@ static int end(struct baton__batch *batch)
 static bool end_open(struct baton__batch *batch)
 {
 	if (batch->phase == OPEN) {
-		(void)end(batch);
+		(void)end_batch(batch);
 		return true;
 	}
 	batch->phase = NONE;
 	return false;
 }
 
-static void hold(struct baton__batch *batch, struct baton_future *future, int status, void *value)
+static void hold_back(struct baton__batch *batch, struct baton_future *future, int status,
+                      void *value)
 {
 	struct held *held = batch->last;
 
@@ -241,7 +242,7 @@ static bool holds(const struct baton__batch *batch, const struct baton_future *f
 }
 
 /* batch_begin has failed: completes the task, which has been claimed, with the batch's status. */
-static void refuse(struct baton__batch *batch, struct baton_task *task)
+static void refuse_task(struct baton__batch *batch, struct baton_task *task)
 {
 	struct baton_resource *resource = resource_of(batch);
 	struct baton_resource_stats *stats = baton__stats(resource);
@@ -258,7 +259,7 @@ static void refuse(struct baton__batch *batch, struct baton_task *task)
 }
 
 /* Has the batch as many tasks as it may have, or lasted as long as it may? */
-static bool full(const struct baton__batch *batch)
+static bool batch_is_full(const struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
 
@@ -268,22 +269,22 @@ static bool full(const struct baton__batch *batch)
 }
 
 /* Counts a task. Ends the batch if it is full. */
-static void count(struct baton__batch *batch)
+static void count_task(struct baton__batch *batch)
 {
 	batch->count++;
-	if (full(batch))
+	if (batch_is_full(batch))
 		(void)end_open(batch);
 }
 
-static bool enter(struct baton__batch *batch, struct baton_task *task)
+static bool enter_in_batch(struct baton__batch *batch, struct baton_task *task)
 {
 	if (batch->phase == NONE)
-		begin(batch);
+		begin_batch(batch);
 	batch->entered = batch->phase == OPEN;
 	batch->failed = 0;
 	if (!batch->entered) {
-		refuse(batch, task);
-		count(batch);
+		refuse_task(batch, task);
+		count_task(batch);
 	}
 	return batch->entered;
 }
@@ -304,18 +305,18 @@ static void entered(struct baton__batch *batch, struct baton_future *future, int
 	}
 	batch->well += !status && held && !detached;
 	if (future && held)
-		hold(batch, future, status, value);
+		hold_back(batch, future, status, value);
 	else if (future)
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, value, NULL);
-	count(batch);
+	count_task(batch);
 }
 
 /*
  * A helper whose own completion is held back still waits. It runs queued tasks in the same batch,
  * up to a quantum: otherwise each helper would have a batch of its own.
  */
-static void look(struct baton__batch *batch)
+static void cut_helper_stay(struct baton__batch *batch)
 {
 	uint32_t quantum = baton__quantum(config_of(batch));
 
@@ -326,12 +327,12 @@ static void look(struct baton__batch *batch)
 		batch->stay->tasks = quantum;
 }
 
-static bool drain(struct baton__stay *stay)
+static bool drain_in_batches(struct baton__stay *stay)
 {
 	struct baton__batch batch;
 	bool over;
 
-	init(&batch, stay);
+	init_batch(&batch, stay);
 	over = baton__drain_batched(stay, &batch);
 	stay->frame.batch = NULL;
 	return over;
@@ -341,18 +342,18 @@ static void run_alone(struct baton__stay *stay, struct baton_task *task)
 {
 	struct baton__batch batch;
 
-	init(&batch, stay);
+	init_batch(&batch, stay);
 	baton__run_task(&stay->frame, stay->frame.resource, task, &batch);
 	(void)end_open(&batch);
 	stay->frame.batch = NULL;
 }
 
 const struct baton__batching baton__batching = {
-	.drain = drain,
+	.drain = drain_in_batches,
 	.run_alone = run_alone,
-	.enter = enter,
+	.enter = enter_in_batch,
 	.entered = entered,
-	.look = look,
+	.look = cut_helper_stay,
 	.end = end_open,
 	.holds = holds,
 };
@@ -378,10 +379,10 @@ BATON_EXPORT int baton_batch_flush(void)
 	frame->future = NULL;
 	batch->entered = false;
 	if (batch->phase == OPEN)
-		status = end(batch);
+		status = end_batch(batch);
 	if (!batch->failed)
 		batch->failed = status;
-	begin(batch);
+	begin_batch(batch);
 	if (!status)
 		status = batch->status;
 	if (!batch->failed)

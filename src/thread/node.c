@@ -103,7 +103,7 @@ static struct baton__node *node_of(void *body)
 	return (struct baton__node *)(void *)((char *)body - offsetof(struct baton__node, body));
 }
 
-static void push(struct baton__node_cache *cache, struct baton__node *node)
+static void push_node(struct baton__node_cache *cache, struct baton__node *node)
 {
 	node->next = cache->nodes;
 	cache->nodes = node;
@@ -195,7 +195,7 @@ static void empty(struct baton__node_cache *cache, bool self)
 	if (!self)
 		return;
 	while (cache->window.count)
-		push(cache, take_of_window(&cache->window));
+		push_node(cache, take_of_window(&cache->window));
 	hand_back_list(cache, cache->nodes);
 	cache->nodes = NULL;
 	cache->count = BATON_NODE_CACHE_MAX; /* until it is refilled */
@@ -206,8 +206,8 @@ static void empty(struct baton__node_cache *cache, bool self)
  * and keeps that slab mapped. So a cache whose slabs are sparse is emptied, and stays empty until
  * few slabs are left, or until their pieces are in use.
  */
-static void give_back(struct baton__thread *self, struct baton__node_cache *home,
-                      struct baton__bundle *bundles)
+static void give_back_sparse(struct baton__thread *self, struct baton__node_cache *home,
+                             struct baton__bundle *bundles)
 {
 	uint32_t sparse;
 
@@ -220,11 +220,11 @@ static void give_back(struct baton__thread *self, struct baton__node_cache *home
 		empty(home, is_own(self, home));
 }
 
-static void sort_in(struct baton__node_cache *cache, struct baton__node *node)
+static void sort_in_returned(struct baton__node_cache *cache, struct baton__node *node)
 {
 	/* A memory checker would not find the addresses in the window. */
 	if (!BATON_NODE_SLABS || !add_to_window(&cache->window, node))
-		push(cache, node);
+		push_node(cache, node);
 }
 
 /* Takes in the nodes that have been returned, if any. The window, which is empty, moves to the slab
@@ -241,8 +241,8 @@ static void take_in(struct baton__node_cache *cache)
 		if (next)
 			__builtin_prefetch(next, 1);
 		for (int i = 0; i < BATON__BUNDLE_OTHERS && bundle->others[i]; i++)
-			sort_in(cache, bundle->others[i]);
-		sort_in(cache, (struct baton__node *)(void *)bundle);
+			sort_in_returned(cache, bundle->others[i]);
+		sort_in_returned(cache, (struct baton__node *)(void *)bundle);
 		bundle = next;
 	}
 }
@@ -261,7 +261,7 @@ BATON_INLINE struct baton__node *pop(struct baton__node_cache *cache)
 }
 
 /* Fills the empty list `nodes` from the slabs. False: no memory. */
-static bool refill(struct baton__node_cache *cache)
+static bool refill_cache(struct baton__node_cache *cache)
 {
 	cache->nodes = obtain(cache, &cache->count);
 	if (!cache->nodes)
@@ -280,7 +280,7 @@ static BATON_NOINLINE struct baton__node *take_other(struct baton__node_cache *c
 		take_in(cache);
 	if (cache->window.count)
 		return take_of_window(&cache->window);
-	if (!cache->nodes && !refill(cache))
+	if (!cache->nodes && !refill_cache(cache))
 		return NULL;
 	return pop(cache);
 }
@@ -304,7 +304,7 @@ static void send_home(struct baton__thread *self, struct baton__bundle *first,
 	if (load_relaxed(&home->sparse) ||
 	    (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
 	     load_relaxed(&home->returned))) {
-		give_back(self, home, first);
+		give_back_sparse(self, home, first);
 		return;
 	}
 	last->next = load_relaxed(&home->returned);

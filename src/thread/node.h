@@ -83,7 +83,7 @@ struct baton__node_cache {
 	struct baton__window window; /* other free nodes, owner only */
 	struct baton__bundle *returned BATON_CACHE_ALIGNED; /* any thread pushes, or takes all */
 	uint32_t returned_count;                            /* of `returned`, not exact */
-	uint32_t sparse;           /* not 0: nodes go straight to the slabs, see give_back */
+	uint32_t sparse;           /* not 0: nodes go straight to the slabs, see give_back_sparse */
 	struct baton__slabs slabs; /* where the nodes are from */
 };
 

@@ -8,7 +8,7 @@
  *
  * The word `pile`: the address of the newest piece on the pile, or NULL; bit HELD: a thread holds
  * the file.
- *	0 -> HELD, p -> p|HELD	hold: the owner looks for pieces; or let_go goes on
+ *	0 -> HELD, p -> p|HELD	hold_file: the owner looks for pieces; or let_go goes on
  *	p -> q|HELD		give: q before p; a giver that finds HELD clear files
  *	p|HELD -> q|HELD	give: q before p; the holder will find q
  *	p|HELD -> HELD		file: the holder takes the pile
@@ -41,7 +41,7 @@ static struct baton__slab *slab_of(struct baton__piece *piece)
 	return (struct baton__slab *)((uintptr_t)piece & ~(uintptr_t)(BATON_SLAB_SIZE - 1));
 }
 
-static void *map(size_t size, int flags)
+static void *map_pages(size_t size, int flags)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
 	                    -1, 0);
@@ -55,12 +55,12 @@ static void *map(size_t size, int flags)
  */
 static struct baton__slab *map_slab(int flags)
 {
-	char *memory = map(BATON_SLAB_SIZE, flags);
+	char *memory = map_pages(BATON_SLAB_SIZE, flags);
 	size_t before;
 
 	if (memory && (uintptr_t)memory % BATON_SLAB_SIZE) {
 		(void)munmap(memory, BATON_SLAB_SIZE);
-		memory = map(2 * BATON_SLAB_SIZE, 0);
+		memory = map_pages(2 * BATON_SLAB_SIZE, 0);
 		if (!memory)
 			return NULL;
 		before = -(uintptr_t)memory % BATON_SLAB_SIZE;
@@ -87,7 +87,7 @@ static bool unmap_slab(struct baton__slab *slab)
 
 /* ---- Called by the holder of the file ---- */
 
-static void list(struct baton__slabs *slabs, struct baton__slab *slab)
+static void list_slab(struct baton__slabs *slabs, struct baton__slab *slab)
 {
 	slab->previous = NULL;
 	slab->next = slabs->listed;
@@ -96,7 +96,7 @@ static void list(struct baton__slabs *slabs, struct baton__slab *slab)
 	slabs->listed = slab;
 }
 
-static void unlist(struct baton__slabs *slabs, struct baton__slab *slab)
+static void unlist_slab(struct baton__slabs *slabs, struct baton__slab *slab)
 {
 	if (slab->previous)
 		slab->previous->next = slab->next;
@@ -121,16 +121,16 @@ static void file_piece(struct baton__slabs *slabs, struct baton__piece *piece)
 	piece->next = slab->free;
 	slab->free = piece;
 	if (slab->free_count++ == 0)
-		list(slabs, slab);
+		list_slab(slabs, slab);
 	if (!is_full(slabs, slab))
 		return;
 	if (slabs->spares >= BATON_SLAB_SPARES) {
-		unlist(slabs, slab);
+		unlist_slab(slabs, slab);
 		if (unmap_slab(slab)) {
 			store_relaxed(&slabs->unmapped, slabs->unmapped + 1);
 			return;
 		}
-		list(slabs, slab);
+		list_slab(slabs, slab);
 	}
 	slabs->spares++;
 }
@@ -157,7 +157,7 @@ static void file(struct baton__slabs *slabs, uint32_t *room)
 }
 
 /* Tries to hold the file. False: another thread holds it, or has just held it. */
-static bool hold(struct baton__slabs *slabs)
+static bool hold_file(struct baton__slabs *slabs)
 {
 	uintptr_t seen = load_relaxed(&slabs->pile);
 
@@ -185,7 +185,7 @@ static bool release_hold(struct baton__slabs *slabs, uint32_t *room)
 			continue;
 		}
 		/* [slab.hold] release: the file as this thread leaves it; pairs with [slab.hold]
-		 * in baton__slabs_give and hold */
+		 * in baton__slabs_give and hold_file */
 		if (cas_release(&slabs->pile, &seen, seen & ~HELD))
 			return rest;
 	}
@@ -203,7 +203,7 @@ static void let_go(struct baton__slabs *slabs, uint32_t room)
 	while (release_hold(slabs, &room)) {
 		for (uint32_t i = 0; i < BATON_SLAB_PAUSES; i++)
 			baton__pause();
-		if (!hold(slabs))
+		if (!hold_file(slabs))
 			return;
 		room = BATON_SLAB_FILED_MAX;
 	}
@@ -235,7 +235,7 @@ static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *cou
 	uint32_t room = BATON_SLAB_FILED_MAX;
 	struct baton__slab *slab;
 
-	if (!hold(slabs))
+	if (!hold_file(slabs))
 		return NULL;
 	if (slabs->unfiled || load_relaxed(&slabs->pile) != HELD)
 		file(slabs, &room);
@@ -248,7 +248,7 @@ static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *cou
 			slabs->spares--;
 		slab->free = NULL;
 		slab->free_count = 0;
-		unlist(slabs, slab);
+		unlist_slab(slabs, slab);
 	}
 	let_go(slabs, room);
 	return pieces;

@@ -90,7 +90,7 @@ struct baton__frame *baton__frames(struct baton__thread *self)
 
 /* The thread may not use its record any more. The functions that pushed frames on this stack will
  * still pop them, so the frames stay. */
-static void refuse(struct baton__thread *self)
+static void forbid_record(struct baton__thread *self)
 {
 	struct baton__frame *frame = baton__frames(self);
 	uintptr_t *bottom = &self->top;
@@ -130,7 +130,7 @@ static void on_fork_in_child(void)
 		return;
 	store_relaxed(&forked, 1);
 	if (baton__self != &nobody)
-		refuse(baton__self);
+		forbid_record(baton__self);
 }
 
 /*
@@ -208,12 +208,12 @@ static bool take_over(struct baton__thread *thread)
 	return true;
 }
 
-static struct baton__thread *adopt(void)
+static struct baton__thread *adopt_record(void)
 {
 	struct baton__thread *thread;
 
 	/* [thread.record] acquire: the records as create has filled them; pairs with
-	 * [thread.record] in create */
+	 * [thread.record] in create_record */
 	for (thread = load_acquire(&registry); thread; thread = thread->next) {
 		uint32_t used = load_relaxed(&thread->used);
 
@@ -227,7 +227,7 @@ static struct baton__thread *adopt(void)
 	return NULL;
 }
 
-static struct baton__thread *create(void)
+static struct baton__thread *create_record(void)
 {
 	struct baton__thread *thread = aligned_alloc(BATON_CACHE_LINE, sizeof(*thread));
 
@@ -242,8 +242,8 @@ static struct baton__thread *create(void)
 	};
 	thread->next = load_relaxed(&registry);
 	/* Ends: each failure means that another thread has linked its record.
-	 * [thread.record] release: publishes the record; pairs with [thread.record] in adopt, and
-	 * wherever a thread walks the registry */
+	 * [thread.record] release: publishes the record; pairs with [thread.record] in
+	 * adopt_record, and wherever a thread walks the registry */
 	while (!cas_release(&registry, &thread->next, thread))
 		baton__pause();
 	return thread;
@@ -259,9 +259,9 @@ int baton__thread_attach(void)
 		return -ENOMEM;
 	if (baton__forked())
 		return -ECHILD;
-	thread = adopt();
+	thread = adopt_record();
 	if (!thread)
-		thread = create();
+		thread = create_record();
 	if (!thread)
 		return -ENOMEM;
 	if (set_at_exit(thread)) {
@@ -288,7 +288,8 @@ struct baton__thread *baton__thread_first(void)
 
 	/* A CAS that changes nothing: it finds the newest record, a load may not. Ends: as in
 	 * create.
-	 * [thread.record] acquire: as in adopt; pairs with [thread.record] in create */
+	 * [thread.record] acquire: as in adopt_record; pairs with [thread.record] in
+	 * create_record */
 	while (!cas_acquire(&registry, &first, first))
 		baton__pause();
 	return first;
@@ -349,8 +350,9 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [thread.record] acquire: as in adopt; pairs with [thread.record] in create. A record that
-	 * is linked later belongs to a thread that looks for work after our publication. */
+	/* [thread.record] acquire: as in adopt_record; pairs with [thread.record] in create_record.
+	 * A record that is linked later belongs to a thread that looks for work after our
+	 * publication. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread;
 	     thread = thread->next) {
 		const void *awaiting;
@@ -386,7 +388,7 @@ void baton__thread_nudge_obstructed(const void *future)
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create */
+	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create_record */
 	for (struct baton__thread *thread = load_acquire(&registry); thread;
 	     thread = thread->next) {
 		/* Relaxed: a newer value is stored by a thread that begins another sleep, and will
@@ -402,7 +404,7 @@ void baton__thread_nudge_all(void)
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create */
+	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create_record */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
 		/* A thread that can help no resource is left asleep. */
 		if (thread != baton__self && load_relaxed(&thread->awaiting) != thread)
@@ -438,8 +440,8 @@ bool baton__thread_wakes(uint32_t nudge)
 
 void baton__thread_await_outside(const void *object)
 {
-	/* [thread.record] acquire: as in adopt; pairs with [thread.record] in create. A thread
-	 * whose record is linked later is not inside. */
+	/* [thread.record] acquire: as in adopt_record; pairs with [thread.record] in create_record.
+	 * A thread whose record is linked later is not inside. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
 		/* Ended by `thread`, after a system call or a finaliser at most.
 		 * [thread.inside] acquire: the last touch by `thread`; pairs with [thread.inside]

@@ -51,12 +51,13 @@ static uint32_t mutex; /* 0: free; 1: held; 2: held, and a thread may sleep for 
 static struct baton__edge *edges;
 
 /* Source: Drepper, Futexes are tricky, 2011. */
-static void lock(void)
+static void lock_edges(void)
 {
 	struct baton__futex_watch watch = {&mutex, 2};
 	uint32_t found = 0;
 
-	/* [cycle.list] acquire, here and below: the list; pairs with [cycle.list] in unlock */
+	/* [cycle.list] acquire, here and below: the list; pairs with [cycle.list] in
+	 * unlock_edges */
 	if (cas_acquire(&mutex, &found, 1))
 		return;
 	/* Ends: the thread that holds the lock is in a search, which is bounded. */
@@ -64,9 +65,9 @@ static void lock(void)
 		(void)baton__futex_wait(&watch, 1, NULL);
 }
 
-static void unlock(void)
+static void unlock_edges(void)
 {
-	/* [cycle.list] release: the list; pairs with [cycle.list] in lock */
+	/* [cycle.list] release: the list; pairs with [cycle.list] in lock_edges */
 	if (swap_acq_rel(&mutex, 0) == 2)
 		baton__futex_wake(&mutex, 1);
 }
@@ -213,7 +214,8 @@ static bool may_abort(struct baton__edge *edge)
 	return true;
 }
 
-static void note(struct baton__thread *thread, size_t at, const struct baton_resource *resource)
+static void note_link(struct baton__thread *thread, size_t at,
+                      const struct baton_resource *resource)
 {
 	struct baton_deadlock_link *link;
 
@@ -240,12 +242,12 @@ static void note_cycle(const struct baton__edge *victim)
 	thread->cycle_length = length;
 	/* `from` leads backwards. */
 	do {
-		note(thread, --length, edge->via);
+		note_link(thread, --length, edge->via);
 		edge = edge->from;
 	} while (edge != victim);
 }
 
-static void take_out(struct baton__edge *edge)
+static void take_out_edge(struct baton__edge *edge)
 {
 	struct baton__edge **link = &edges;
 
@@ -286,9 +288,9 @@ static bool has_unbound(const struct baton__edge *edge)
 }
 
 /* A future has been bound, and its task pushed: looks for the cycles that this completes. */
-static void look_again(void)
+static void look_for_other_cycles(void)
 {
-	lock();
+	lock_edges();
 	for (struct baton__edge *edge = edges; edge; edge = edge->next) {
 		struct baton__edge *victim;
 
@@ -299,7 +301,7 @@ static void look_again(void)
 		if (victim)
 			(void)baton__thread_nudge(victim->thread);
 	}
-	unlock();
+	unlock_edges();
 }
 
 int baton__cycle_enter(struct baton__edge *edge)
@@ -310,27 +312,27 @@ int baton__cycle_enter(struct baton__edge *edge)
 	edge->top = baton__frames(baton__self);
 	edge->victim = false;
 	edge->unbound = has_unbound(edge);
-	lock();
+	lock_edges();
 	if (edge->unbound)
-		baton__binds_watch(look_again);
+		baton__binds_watch(look_for_other_cycles);
 	edge->next = edges;
 	edges = edge;
 	if (closes_cycle(edge))
 		victim = choose_victim(edge);
 	if (victim == edge)
-		take_out(edge);
+		take_out_edge(edge);
 	else if (victim)
 		/* Under the lock, which keeps the victim in the list. */
 		(void)baton__thread_nudge(victim->thread);
-	unlock();
+	unlock_edges();
 	return victim == edge ? -EDEADLK : 0;
 }
 
 bool baton__cycle_leave(struct baton__edge *edge)
 {
-	lock();
-	take_out(edge);
-	unlock();
+	lock_edges();
+	take_out_edge(edge);
+	unlock_edges();
 	return edge->victim;
 }
 
@@ -343,7 +345,7 @@ int baton__cycle_of_one(const struct baton_resource *resource)
 		return -EDEADLK;
 	self->cycle_length = resource ? 1 : 0;
 	if (resource)
-		note(self, 0, resource);
+		note_link(self, 0, resource);
 	return -EDEADLK;
 }
 

@@ -29,7 +29,7 @@ static bool only_marks(const struct baton_resource *resource)
  * Withdraws the job from its queue if only marks are left: these wait for a release, which the job
  * prevents. True: the job is in no queue.
  */
-static bool withdraw(const struct baton__stay *stay)
+static bool withdraw_marks(const struct baton__stay *stay)
 {
 	struct baton_resource *resource = stay->frame.resource;
 
@@ -78,7 +78,7 @@ static bool help(struct baton__stay *stay, bool last_look)
 	if (helped && baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	leaves = !helped && leaves_tasks(stay, tasks);
-	withdrawn = (last_look && withdraw(stay)) || baton__recall(stay);
+	withdrawn = (last_look && withdraw_marks(stay)) || baton__recall(stay);
 	return baton__give_back_helped(stay, helped || leaves, withdrawn) || helped;
 }
 

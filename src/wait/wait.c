@@ -31,7 +31,7 @@
 _Static_assert(BATON_WAIT_ANY_MAX + 1 <= BATON__FUTEX_WATCH_MAX, "the futures and the nudge");
 
 /* Is the wait over? */
-static bool found(struct baton__wait *wait)
+static bool wait_is_over(struct baton__wait *wait)
 {
 	if (wait->all) {
 		while (wait->index < wait->count && baton__future_final(wait->futures[wait->index]))
@@ -47,7 +47,7 @@ static bool found(struct baton__wait *wait)
 	return false;
 }
 
-static bool passed(const struct baton__wait *wait)
+static bool deadline_is_past(const struct baton__wait *wait)
 {
 	return wait->deadline && baton__now_ns() >= wait->deadline_ns;
 }
@@ -62,24 +62,24 @@ static int spin(struct baton__wait *wait)
 
 	for (int i = 0; i < BATON_WAIT_PAUSES; i++) {
 		baton__pause();
-		if (found(wait))
+		if (wait_is_over(wait))
 			return 0;
 	}
 	for (int i = 0; i < BATON_WAIT_YIELDS; i++) {
 		if (i % BATON_WAIT_YIELDS_PER_HELP == 0) {
-			int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
+			int status = deadline_is_past(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
-			if (found(wait))
+			if (wait_is_over(wait))
 				return 0;
 			if (status < 0)
 				return status;
 			if (!baton__yields_begin(&yields))
 				return -EAGAIN;
 		}
-		if (found(wait))
+		if (wait_is_over(wait))
 			return 0;
 		if (!baton__yield(&yields))
-			return found(wait) ? 0 : -EAGAIN;
+			return wait_is_over(wait) ? 0 : -EAGAIN;
 	}
 	return -EAGAIN;
 }
@@ -175,7 +175,7 @@ static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 static int sleep_once(struct baton__wait *wait)
 {
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
-	int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
+	int status = deadline_is_past(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
 	/* The wait may be for a function that this thread has put off (callback.late). */
 	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
@@ -191,10 +191,10 @@ static int sleep_once(struct baton__wait *wait)
 	if (status == 1)
 		wait->answered = nudge;
 	if (status >= 0)
-		status = passed(wait) ? -ETIMEDOUT : 0;
+		status = deadline_is_past(wait) ? -ETIMEDOUT : 0;
 	/* This thread has been nudged, has not helped since, and leaves its wait: another thread
 	 * may have to do the work that the nudge was for. */
-	if (baton__thread_wakes(wait->answered) && (status < 0 || found(wait)))
+	if (baton__thread_wakes(wait->answered) && (status < 0 || wait_is_over(wait)))
 		baton__thread_nudge_all();
 	return status;
 }
@@ -228,7 +228,7 @@ static int wait_some(struct baton__wait *wait)
 	struct baton_future *first;
 	int status;
 
-	if (found(wait))
+	if (wait_is_over(wait))
 		return 0;
 	first = wait->futures[0]; /* a wait for all of none has been found */
 	status = baton__thread_attach();
@@ -237,7 +237,7 @@ static int wait_some(struct baton__wait *wait)
 	if (wait->deadline)
 		/* not 0, which means none */
 		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1;
-	if (passed(wait))
+	if (deadline_is_past(wait))
 		return -ETIMEDOUT;
 	status = spin(wait);
 	if (status != -EAGAIN)
@@ -261,7 +261,7 @@ static int wait_some(struct baton__wait *wait)
 	/* Ended by the completers of the futures, or the deadline. */
 	do {
 		status = sleep_once(wait);
-		if (found(wait))
+		if (wait_is_over(wait))
 			status = 1;
 	} while (status == 0);
 	BATON_PROBE(wait__end, first, status);

@@ -530,7 +530,7 @@ proctype Waiter(byte me)
 		/* sleep_once */
 		atomic {
 			TOUCH;
-			/* @src wait.c:found baton__future_final(wait->futures[i]) */
+			/* @src wait.c:wait_is_over baton__future_final(wait->futures[i]) */
 			if
 			:: state & FINAL -> break
 			:: else

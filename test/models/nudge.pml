@@ -243,7 +243,7 @@ proctype Waiter(byte me)
 		if
 #ifndef BREAK_NOT_PASSED_ON
 		/* @src wait.c:sleep_once
-		 * if (baton__thread_wakes(wait->answered) && (status < 0 || found(wait))) */
+		 * if (baton__thread_wakes(wait->answered) && (status < 0 || wait_is_over(wait))) */
 		:: nudged && (late || final[me]) -> nudge_all()
 #endif
 		:: else
