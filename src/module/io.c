@@ -71,8 +71,8 @@
 
 static uint32_t io_lock;
 
-static struct baton__handings handings = {.turn = &io_lock};
-static struct baton__handings io_droppings = {.turn = &io_lock}; /* io.dropped */
+static struct baton__handings handings = {.lock = &io_lock};
+static struct baton__handings io_droppings = {.lock = &io_lock}; /* io.dropped */
 
 static struct {
 	bool started;

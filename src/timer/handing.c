@@ -20,16 +20,16 @@ void baton__handing_end(struct baton__handings *handings, struct baton__handing 
 	struct baton__handing **place = &handings->first;
 	bool awaited;
 
-	baton__sole_begin(handings->turn);
+	baton__sole_begin(handings->lock);
 	/* Bounded by the threads that have a list at this time. */
 	while (*place != list)
 		place = &(*place)->next;
 	*place = list->next;
 	awaited = handings->awaiting > 0;
-	/* Relaxed: the turn orders it. */
+	/* Relaxed: the lock orders it. */
 	if (awaited)
 		(void)add_relaxed(&handings->ended, 1);
-	baton__sole_end(handings->turn);
+	baton__sole_end(handings->lock);
 	if (awaited)
 		baton__futex_wake(&handings->ended, INT_MAX);
 }
@@ -60,13 +60,13 @@ bool baton__handing_await(struct baton__handings *handings, const void *owner, b
 	handings->awaiting++;
 	/* Ended by the thread whose list it is. */
 	while (is_handed(handings, owner, withdrawn)) {
-		/* Relaxed: the turn orders it. */
+		/* Relaxed: the lock orders it. */
 		struct baton__futex_watch watch = {&handings->ended,
 		                                   load_relaxed(&handings->ended)};
 
-		baton__sole_end(handings->turn);
+		baton__sole_end(handings->lock);
 		(void)baton__futex_wait(&watch, 1, NULL);
-		baton__sole_begin(handings->turn);
+		baton__sole_begin(handings->lock);
 		waited = true;
 	}
 	handings->awaiting--;

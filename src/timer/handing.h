@@ -2,9 +2,9 @@
 /*
  * Owners (of tasks) for which threads are about to do something: submit the owner's task, or call
  * the owner's `dropped`. A thread that stops the owner waits until that is done. So the tasks that
- * the stopping thread submits afterwards come later, and the owner's memory may be given back. The
- * turn (pool/sole.h) protects the lists. The caller of begin and await has the turn; end takes the
- * turn itself.
+ * the stopping thread submits afterwards come later, and the owner's memory may be given back. A
+ * lock (pool/sole.h) protects the lists. The caller of begin and await has the lock; end takes the
+ * lock itself.
  */
 #ifndef BATON_SRC_HANDING_H
 #define BATON_SRC_HANDING_H
@@ -20,23 +20,23 @@ struct baton__handing {
 	pthread_t thread;
 	void **owners;
 	size_t count;
-	size_t at; /* the owner whose turn it is; later owners may become NULL */
+	size_t at; /* the owner that is next; later owners may become NULL */
 };
 
 struct baton__handings {
 	struct baton__handing *first;
-	uint32_t *turn;
+	uint32_t *lock;
 	uint32_t awaiting; /* threads that wait */
 	uint32_t ended;    /* futex word of these */
 };
 
-/* begin: before the thread gives up the turn in which it has decided what it will do. end: that is
- * done for all owners of the list; takes the turn. */
+/* begin: the thread has decided what it will do, and has not released the lock since. end: that is
+ * done for all owners of the list; takes the lock. */
 void baton__handing_begin(struct baton__handings *handings, struct baton__handing *list);
 void baton__handing_end(struct baton__handings *handings, struct baton__handing *list);
 
 /*
- * Waits until the owner is in no other thread's list; gives the turn up meanwhile. True: the caller
+ * Waits until the owner is in no other thread's list; releases the lock meanwhile. True: the caller
  * has waited. `*withdrawn` is set to true if the calling thread itself was about to do it, and now
  * will not.
  */

@@ -18,7 +18,7 @@ static void get_default(void *argument)
 	sim_require(baton_pool_workers(defaults[argument != NULL]) > 0);
 }
 
-SIM_SCENARIO(edge_default_pool, "[sole.turn] [default_pool.made] one default pool for all")
+SIM_SCENARIO(edge_default_pool, "[sole.lock] [default_pool.made] one default pool for all")
 {
 	sim_start(get_default, NULL);
 	sim_start(get_default, defaults);
@@ -34,7 +34,7 @@ static void end_default(void *unused)
 	sim_require(baton_pool_default_destroy() == 0);
 }
 
-SIM_SCENARIO(edge_default_pool_ends, "[sole.turn] two threads end it, and it comes anew")
+SIM_SCENARIO(edge_default_pool_ends, "[sole.lock] two threads end it, and it comes anew")
 {
 	unsigned other;
 
@@ -48,7 +48,7 @@ SIM_SCENARIO(edge_default_pool_ends, "[sole.turn] two threads end it, and it com
 	sim_no_leaks();
 }
 
-SIM_SCENARIO(edge_default_pool_fails, "[sole.turn] the second creator, when the first has failed")
+SIM_SCENARIO(edge_default_pool_fails, "[sole.lock] the second creator, when the first has failed")
 {
 	sim_require(baton__default_executor.peek() == NULL);
 	sim_start(get_default, NULL);
