@@ -261,7 +261,7 @@ static void look_for_overruns(struct baton_rules *rules)
 {
 	struct baton_rules_entry *entry;
 
-	/* Ends: each turn takes one task out of these lists. */
+	/* Ends: each round takes one task out of these lists. */
 	while ((entry = first_due(rules)) && due(rules, entry) <= rules->_now) {
 		baton__rules_lose(rules, entry);
 		rules->_plan = BATON__PLAN_NONE;

@@ -138,7 +138,7 @@ static void settle_level(struct baton_rules *rules, uint32_t i)
 {
 	struct baton_rules_level *level = &rules->_levels[i];
 
-	/* Ends: each turn passes one event, and after the last event _at is BATON_NEVER. */
+	/* Ends: each round passes one event, and after the last event _at is BATON_NEVER. */
 	while (level->_busy >= capacity(rules, i) && level->_at < BATON_NEVER)
 		move_to(rules, i, next_event(rules, i));
 }

@@ -86,7 +86,7 @@ struct baton_rules_entry *baton__rules_place(const struct baton_rules_line *line
 
 	if (!first || last->_number < number)
 		return NULL;
-	/* The place is between the two. Ends: they come closer with each turn. */
+	/* The place is between the two. Ends: they come closer with each round. */
 	while (first->_number < number && last->_prev->_number >= number) {
 		first = first->_next;
 		last = last->_prev;

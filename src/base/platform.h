@@ -63,7 +63,7 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 #define BATON_REQUIRE(condition, what)                                                             \
 	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 
-/* One turn of a spinning loop. */
+/* One round of a spinning loop. */
 BATON_INLINE void baton__pause(void)
 {
 	ck_pr_stall();

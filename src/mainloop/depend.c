@@ -241,7 +241,7 @@ static void join_halves(struct baton__edge *edge)
 /*
  * Is there a path of edges from `below` down to `above`? Then `found` leads along one such path
  * from `above` to `below`. The search follows one edge down from `below` and one up from `above`
- * in turn, and ends when one half has no edge left. So it takes two steps for each edge of the
+ * alternately, and ends when one half has no edge left. So it takes two steps for each edge of the
  * smaller half, and a forest of n sources is built in some n log n steps, in any order: each
  * edge joins two trees, and the smaller half is no larger than the smaller tree.
  */
@@ -255,13 +255,13 @@ static bool leads(struct baton__mainloop *loop, struct baton__dependent *below,
 	if (below == above)
 		return true;
 	/* Ends: each half takes each edge once. */
-	for (unsigned turn = 0;; turn ^= 1) {
-		struct baton__edge *edge = next_edge(&halves[turn]);
+	for (unsigned half = 0;; half ^= 1) {
+		struct baton__edge *edge = next_edge(&halves[half]);
 
 		if (!edge)
 			return false;
 		loop->edges_looked++;
-		if (follow(&halves[turn], edge, &halves[turn ^ 1])) {
+		if (follow(&halves[half], edge, &halves[half ^ 1])) {
 			join_halves(edge);
 			return true;
 		}
@@ -296,7 +296,8 @@ BATON_EXPORT size_t baton_mainloop_cycle(const struct baton_mainloop *handle, co
 
 /* ---- Edges ---- */
 
-/* Looks through the parent's edges and the child's in turn: the shorter list ends the search. */
+/* Looks through the parent's edges and the child's alternately: the shorter list ends the
+ * search. */
 static struct baton__edge *edge_of(struct baton__mainloop *loop, const struct baton_source *parent,
                                    const struct baton_source *child)
 {

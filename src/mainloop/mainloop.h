@@ -125,8 +125,8 @@ struct baton__mainloop {
 	struct baton_resource_config config;
 	struct baton_mainloop_options options;
 	/* The owner's: */
-	struct baton_task turn; /* runs one source as a task of the resource */
-	bool turn_queued;
+	struct baton_task pick; /* picks and runs one source as a task of the resource */
+	bool pick_queued;
 	bool asks;     /* a `ready` or the input probe is being called */
 	bool ask_soon; /* a source in `asking` has not been asked since it came there */
 	uint32_t mask; /* bit n: ready[n] has a source */
@@ -137,7 +137,7 @@ struct baton__mainloop {
 	uint64_t now;    /* at the last look at the clock; deadlines in the heap are later */
 	uint64_t polled; /* when the kernel was last asked about descriptors */
 	uint64_t order;  /* the next number: of a start, or of a source that becomes ready */
-	uint64_t turns;  /* for the aging */
+	uint64_t picks;  /* for the aging */
 	size_t rest;     /* so many picks come before the next look at the inbox */
 	/* What was taken from the inbox, and is not settled yet. */
 	struct baton_source *newest;       /* the latest post first; each is moved to `oldest` */
@@ -198,7 +198,7 @@ void baton__mainloop_settled(struct baton__mainloop *loop);
 uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop);
 
 /* The type of the task that runs one source. */
-extern const struct baton_task_type baton__mainloop_turn;
+extern const struct baton_task_type baton__mainloop_pick;
 
 /* Should the running source of the loop `arg` return? The owner. */
 bool baton__mainloop_yields(void *arg);

@@ -229,7 +229,7 @@ struct baton_source *baton__places_pick(struct baton__mainloop *loop, uint32_t l
 	if (!mask)
 		return NULL;
 	first = baton__source_of(loop->ready[__builtin_ctz(mask)]._next);
-	if (loop->options.aging && loop->turns >= loop->options.aging - 1)
+	if (loop->options.aging && loop->picks >= loop->options.aging - 1)
 		return oldest_ready(loop, mask);
 	return first;
 }

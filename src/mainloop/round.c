@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running a loop's sources: one at a time, each in a task of the loop's resource (the turn). The
- * turn submits itself again while the round goes on, so other tasks of the resource run in between.
+ * Running a loop's sources: one at a time, each in a task of the loop's resource (the pick). The
+ * pick submits itself again while the round goes on, so other tasks of the resource run in between.
  * If the caller of the round holds the baton already, the sources run within the call, in a frame.
  */
 #include "mainloop/mainloop.h"
@@ -27,7 +27,7 @@
 #define PATIENCE 16
 #define POSTS_PER_PICK 16
 /* A run that has found new posts so often at its end tells the host to come again. */
-#define PUBLISH_TURNS 4
+#define PUBLISH_TRIES 4
 /* The steps of baton__mainloop_absorb in one call of should_yield; a source takes two. */
 #define YIELD_STEPS 1024
 /* should_yield asks the kernel about descriptors when so long has passed since the last time. */
@@ -103,7 +103,7 @@ static void enter_source(struct baton__mainloop *loop, struct baton__round *roun
 		loop->rest--;
 	loop->running = &run;
 	baton__count(&loop->stats.runs, 1);
-	/* A trace reads the shown function when the turn has ended. */
+	/* A trace reads the shown function when the pick has ended. */
 	baton__stats_show(&loop->resource, (uintptr_t)source->_config->fn);
 	status = source->_config->fn(source);
 	loop->running = run.below;
@@ -143,15 +143,15 @@ static void catch_up(struct baton__mainloop *loop, uint32_t levels)
 }
 
 /* Counts the pick of a source for the aging. */
-static void count_turn(struct baton__mainloop *loop, const struct baton_source *source,
+static void count_pick(struct baton__mainloop *loop, const struct baton_source *source,
                        uint32_t levels)
 {
 	if (!loop->options.aging)
 		return;
-	loop->turns++;
+	loop->picks++;
 	if (source->_level == (unsigned)__builtin_ctz(loop->mask & levels))
 		return;
-	loop->turns = 0;
+	loop->picks = 0;
 	baton__count(&loop->stats.out_of_order, 1);
 }
 
@@ -178,7 +178,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 		baton__count(&loop->stats.gave_way, 1);
 		return false;
 	}
-	count_turn(loop, source, round->levels);
+	count_pick(loop, source, round->levels);
 	enter_source(loop, round, source);
 	return true;
 }
@@ -186,7 +186,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 /* ---- A round ---- */
 
 /* Is there something to do in this round, as far as the loop has looked? */
-static bool wants_turn(const struct baton__mainloop *loop, const struct baton__round *round)
+static bool wants_pick(const struct baton__mainloop *loop, const struct baton__round *round)
 {
 	if (round->gave_way || round->error)
 		return false;
@@ -195,43 +195,43 @@ static bool wants_turn(const struct baton__mainloop *loop, const struct baton__r
 	return round->left && loop->mask & round->levels;
 }
 
-static void submit_turn(struct baton__mainloop *loop, struct baton__round *round)
+static void submit_pick(struct baton__mainloop *loop, struct baton__round *round)
 {
-	/* First: a bound may drop the turn within the submit. */
-	loop->turn_queued = true;
-	round->error = baton_submit_later(&loop->resource, &loop->turn);
+	/* First: a bound may drop the pick within the submit. */
+	loop->pick_queued = true;
+	round->error = baton_submit_later(&loop->resource, &loop->pick);
 	if (round->error)
-		loop->turn_queued = false;
+		loop->pick_queued = false;
 }
 
-static int turn_run(struct baton_task *task)
+static int run_pick(struct baton_task *task)
 {
-	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
+	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, pick);
 	struct baton__round *round = loop->round;
 
-	loop->turn_queued = false;
+	loop->pick_queued = false;
 	if (!round)
 		/* The resource was suspended when the round ended, or the owner runs this task in a
 		 * wait. The host is told to run the loop again. */
 		baton__loop_signal(loop->executor);
-	else if (step(loop, round) && wants_turn(loop, round))
-		submit_turn(loop, round);
+	else if (step(loop, round) && wants_pick(loop, round))
+		submit_pick(loop, round);
 	return 0;
 }
 
 /*
  * The user may cancel all that is pending on the loop's resource, or give it a bound. A round that
- * is under way submits the turn again. Outside of a round the host begins one: the job in which the
+ * is under way submits the pick again. Outside of a round the host begins one: the job in which the
  * cancel is obeyed has made the descriptor readable.
  */
-static void turn_cancelled(struct baton_task *task)
+static void pick_cancelled(struct baton_task *task)
 {
-	baton_container_of(task, struct baton__mainloop, turn)->turn_queued = false;
+	baton_container_of(task, struct baton__mainloop, pick)->pick_queued = false;
 }
 
-const struct baton_task_type baton__mainloop_turn = {.run = turn_run, .cancelled = turn_cancelled};
+const struct baton_task_type baton__mainloop_pick = {.run = run_pick, .cancelled = pick_cancelled};
 
-/* Runs a round whose caller does not hold the baton: the turns, and the executor's other jobs. */
+/* Runs a round whose caller does not hold the baton: the picks, and the executor's other jobs. */
 static void drive_round(struct baton__mainloop *loop, struct baton__round *round)
 {
 	int64_t count = round->count;
@@ -242,14 +242,14 @@ static void drive_round(struct baton__mainloop *loop, struct baton__round *round
 	 * too long only tasks of other resources: then the loop's resource is suspended. */
 	catch_up(loop, round->levels);
 	while (more && patience--) {
-		if (!loop->turn_queued && wants_turn(loop, round)) {
+		if (!loop->pick_queued && wants_pick(loop, round)) {
 			baton_loop_gather(loop->executor);
-			submit_turn(loop, round);
+			submit_pick(loop, round);
 		}
 		more = baton_loop_run(loop->executor, 0);
 		/* Time may have passed in the sources, also virtual time (baton_mainloop_pass). */
 		catch_up(loop, round->levels);
-		more = more && (loop->turn_queued || wants_turn(loop, round));
+		more = more && (loop->pick_queued || wants_pick(loop, round));
 		if (round->count > count)
 			patience = PATIENCE;
 		count = round->count;
@@ -305,14 +305,14 @@ static void publish_alarm(struct baton__mainloop *loop)
 	baton__descriptors_tell(loop);
 	if (loop->round)
 		return; /* a nested run */
-	/* Each turn but the first follows another thread's post. */
-	for (unsigned turns = 0;; turns++) {
-		/* A turn that is queued signals by itself when it runs. Until then (the resource
+	/* Each round but the first follows another thread's post. */
+	for (unsigned tries = 0;; tries++) {
+		/* A pick that is queued signals by itself when it runs. Until then (the resource
 		 * is suspended) the loop has nothing to do. */
 		const uint64_t due =
-			loop->turn_queued ? BATON_NEVER : baton__mainloop_next_due(loop);
+			loop->pick_queued ? BATON_NEVER : baton__mainloop_next_due(loop);
 
-		if (!due || turns == PUBLISH_TURNS) {
+		if (!due || tries == PUBLISH_TRIES) {
 			baton__loop_signal(loop->executor);
 			return;
 		}

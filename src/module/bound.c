@@ -68,7 +68,7 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 	uint64_t gone;
 	struct amount waiting;
 
-	/* Ends: each further turn is a task that has left. */
+	/* Ends: each further round is a task that has left. */
 	do {
 		/* [bound.pushed] acquire: the reservations of tasks that have left, so that the
 		 * difference is not negative; pairs with [bound.pushed] in left */
@@ -127,7 +127,7 @@ static bool within(struct amount limit, struct amount waiting, struct amount mor
 
 static bool reserve(struct baton_bound *bound, struct amount limit, struct amount more)
 {
-	/* Ends: each turn is a reservation of another submitter, or a task that has left. */
+	/* Ends: each round is a reservation of another submitter, or a task that has left. */
 	for (;;) {
 		/* [bound.pushed] acquire: the reservations of tasks that have left
 		 * (bound.difference); pairs with [bound.pushed] in left */
@@ -296,7 +296,7 @@ static int wait_for_room(struct baton_resource *resource, const struct baton_tas
 	/* Relaxed: only counted. */
 	(void)add_relaxed(&bound->_waited, 1);
 	/*
-	 * Ended by a reservation, the deadline, or an error of the wait. A turn in vain means that
+	 * Ended by a reservation, the deadline, or an error of the wait. A round in vain means that
 	 * other submitters have taken the room. If the resource is idle, the await returns at once:
 	 * a submitter has reserved the room and has not pushed its task yet. Such a submitter needs
 	 * the CPU, and only the clock tells that the deadline has passed.

@@ -158,7 +158,7 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 int baton__lend_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                        unsigned how)
 {
-	for (int turn = 0; turn < PAUSES + YIELDS; turn++) {
+	for (int round = 0; round < PAUSES + YIELDS; round++) {
 		int status = submit_under(resource, first, count, how);
 
 		if (status)
@@ -167,7 +167,7 @@ int baton__lend_submit(struct baton_resource *resource, struct baton_task *first
 			return 0;
 		/* The holder is between two tasks, or another submitter has the queue: either needs
 		 * some steps, and the CPU. */
-		if (turn < PAUSES)
+		if (round < PAUSES)
 			baton__pause();
 		else
 			(void)sched_yield();

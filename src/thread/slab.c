@@ -198,8 +198,8 @@ static bool release_hold(struct baton__slabs *slabs, uint32_t *room)
  */
 static void let_go(struct baton__slabs *slabs, uint32_t room)
 {
-	/* Ends: each turn files FILED_MAX pieces, and each thread that gives a piece between two
-	 * turns holds the file, and ends this loop. */
+	/* Ends: each round files FILED_MAX pieces, and each thread that gives a piece between two
+	 * rounds holds the file, and ends this loop. */
 	while (release_hold(slabs, &room)) {
 		for (uint32_t i = 0; i < BATON_SLAB_PAUSES; i++)
 			baton__pause();

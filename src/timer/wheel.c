@@ -50,7 +50,7 @@ void baton__wheel_init(struct baton__wheel *wheel, uint64_t tick)
 	}
 }
 
-/* The first tick of a slot of this level, in the level's current turn. */
+/* The first tick of a slot of this level, in the level's current round. */
 static uint64_t slot_start(const struct baton__wheel *wheel, unsigned level, uint64_t slot)
 {
 	unsigned shift = SLOT_BITS * level;
