@@ -124,10 +124,14 @@ extern const struct baton__checks baton__checks;
 /* As BATON_REQUIRE, in the checked library alone. */
 #define BATON__NEED(condition, what) BATON_REQUIRE(condition, what)
 
+/* As BATON_ASSERT, in the checked library alone: for paths on which each instruction counts. */
+#define BATON__CHECK(condition) BATON_ASSERT(condition)
+
 #else
 #define BATON__CHECKED(call) (void)0
 #define BATON__CHECKED_SUBMIT(resource, tasks, count, again) (void)0
 #define BATON__NEED(condition, what) (void)0
+#define BATON__CHECK(condition) (void)0
 #endif
 
 #endif

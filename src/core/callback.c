@@ -85,6 +85,31 @@ static void tell_here(struct baton_resource *resource, struct baton_task *task)
 	baton__callback_end(&frame);
 }
 
+/* The task has no future, and the _run of a task of a kind is free (kind.run): one of the two
+ * members keeps the resource until the task's `cancelled` is called. */
+static void keep_resource(struct baton_task *task, struct baton_resource *resource)
+{
+	if (baton__of_kind(task)) {
+		task->_run = (baton_task_fn)(uintptr_t)resource;
+	} else {
+		BATON_ASSERT(!task->_future);
+		task->_future = (struct baton_future *)(void *)resource;
+	}
+}
+
+/* The resource that the task keeps; the task keeps it no more. */
+static struct baton_resource *kept_resource(struct baton_task *task)
+{
+	struct baton_resource *resource;
+
+	if (baton__of_kind(task))
+		return (struct baton_resource *)(uintptr_t)task->_run;
+	resource = (struct baton_resource *)(void *)task->_future;
+	BATON_ASSERT(resource);
+	task->_future = NULL;
+	return resource;
+}
+
 void baton__tell_refused(struct baton_resource *resource, struct baton_task *task)
 {
 	if (baton__place(NULL) == BATON__HERE) {
@@ -93,12 +118,7 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 	}
 	/* The visit keeps the resource until the function is called (callback.visit). */
 	baton__turn_visit(resource);
-	/* The task has no future, and the _run of a task of a kind is free (kind.run): one of the
-	 * two members keeps the resource. */
-	if (baton__of_kind(task))
-		task->_run = (baton_task_fn)(uintptr_t)resource;
-	else
-		task->_future = (struct baton_future *)(void *)resource;
+	keep_resource(task, resource);
 	put_off(task);
 }
 
@@ -136,12 +156,7 @@ static bool late_task(struct baton__thread *self)
 		finalise_here(task);
 		return true;
 	}
-	if (baton__of_kind(task)) {
-		resource = (struct baton_resource *)(uintptr_t)task->_run;
-	} else {
-		resource = (struct baton_resource *)(void *)task->_future;
-		task->_future = NULL;
-	}
+	resource = kept_resource(task);
 	tell_here(resource, task);
 	baton__visit_end(resource);
 	return true;

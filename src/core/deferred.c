@@ -18,9 +18,12 @@ void baton__deferred_append(struct baton_job *job)
 
 void baton__deferred_push(struct baton_resource *resource)
 {
+	uint32_t before;
+
 	baton__deferred_append(&resource->_job);
 	/* Relaxed: the turn publishes the bit. */
-	(void)add_relaxed(&resource->_job._kind, BATON__JOB_DEFERRED);
+	before = add_relaxed(&resource->_job._kind, BATON__JOB_DEFERRED);
+	BATON_ASSERT(!(before & BATON__JOB_DEFERRED));
 	baton__turn_queue(resource);
 	/* No executor has the job: until this thread's stack is unwound, only helpers run the
 	 * resource's tasks. */

@@ -10,6 +10,7 @@
 #include <baton/executor.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 
 /* The kind of a resource's job is 0, so that all-zero memory is an idle resource. */
 #define BATON__JOB_RESOURCE 0U
@@ -38,6 +39,7 @@ static inline bool baton__job_is_resource(const struct baton_job *job)
 /* Exact if the caller has borrowed the baton; a hint for a visitor. */
 static inline bool baton__job_is_deferred(const struct baton_job *job)
 {
+	BATON__CHECK(baton__job_is_resource(job));
 	/* Relaxed: the turn has published the bit (turn.baton). */
 	return load_relaxed(&job->_kind) & BATON__JOB_DEFERRED;
 }

@@ -62,6 +62,7 @@ BATON_INLINE void baton__set_stats(struct baton_resource *resource,
 {
 	struct baton__extension_head *head = baton__extension_head(resource);
 
+	BATON_ASSERT(!baton__stats(resource));
 	if (head) {
 		head->_stats = stats;
 	} else {
@@ -74,6 +75,7 @@ BATON_INLINE void baton__set_stats(struct baton_resource *resource,
 BATON_INLINE void baton__set_extension(struct baton_resource *resource,
                                        struct baton__extension_head *head)
 {
+	BATON_ASSERT(!baton__extension_head(resource));
 	head->_stats = baton__stats(resource);
 	head->_config = baton__config(resource);
 	resource->_extras = (uintptr_t)head | BATON__HAS_EXTENSION;

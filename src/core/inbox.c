@@ -143,7 +143,7 @@ static void walk(struct look *look, struct baton_task *newest)
 		if (baton__kind_is(task, BATON__KIND_OVERTAKES)) {
 			take_suspend(look, task);
 		} else {
-			newer->_next = (struct baton_task *)((uintptr_t)task | BATON__LOOKED);
+			baton__older_set(newer, task, BATON__LOOKED);
 			baton__index(task, newer);
 			newer = task;
 		}
@@ -151,7 +151,7 @@ static void walk(struct look *look, struct baton_task *newest)
 	}
 	if (task)
 		baton__index(task, newer);
-	newer->_next = (struct baton_task *)((uintptr_t)task | BATON__LOOKED);
+	baton__older_set(newer, task, BATON__LOOKED);
 }
 
 /* Skips the suspend marks from `task` on. Returns the next older entry of another kind. */
@@ -229,8 +229,8 @@ struct baton_task *baton__unlink_behind(struct baton_resource *resource, struct 
 	    !(before == resource->_list && entry && baton__entry_future(entry) == future))
 		return baton__suspends_unlink(resource, before, future);
 	BATON_ASSERT(entry && baton__entry_future(entry) == future);
-	before->_next = (struct baton_task *)((uintptr_t)entry->_next |
-	                                      ((uintptr_t)before->_next & BATON__LOOKED));
+	baton__older_set(before, baton__older(entry),
+	                 baton__looked(entry) || baton__looked(before) ? BATON__LOOKED : 0);
 	baton__index_again(baton__older(entry), before);
 	return entry;
 }
@@ -267,9 +267,9 @@ static struct baton_task *unlink_from_list(struct baton_resource *resource,
 		else
 			(void)baton__look(resource);
 		task = resource->_list;
-		if (!load_relaxed(&future->_value))
+		if (!baton__before(future))
 			baton__index_list(resource);
-		if (!load_relaxed(&future->_value))
+		if (!baton__before(future))
 			return NULL;
 		if (task && baton__entry_future(task) == future)
 			return baton__list_pop(resource);
@@ -283,7 +283,7 @@ static struct baton_task *unlink_from_list(struct baton_resource *resource,
 		}
 		/* baton__nothing: at the look the task was the newest entry. An entry has been
 		 * pushed since: look again. */
-		before = (struct baton_task *)load_relaxed(&future->_value);
+		before = baton__before(future);
 		if (before != &baton__nothing)
 			break;
 	}

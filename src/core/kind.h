@@ -24,6 +24,7 @@
 #include <baton/resource.h>
 #include <baton/task_type.h>
 
+#include "base/checked.h"
 #include "base/platform.h"
 
 #include <stdbool.h>
@@ -86,12 +87,14 @@ BATON_INLINE bool baton__of_kind(const struct baton_task *task)
 /* The type of an entry that is of a kind. */
 BATON_INLINE const struct baton_task_type *baton__type(const struct baton_task *task)
 {
+	BATON__CHECK(baton__of_kind(task));
 	return (const struct baton_task_type *)((uintptr_t)task->_future - BATON__OF_KIND);
 }
 
 /* The kind of an entry whose type has OWN. */
 BATON_INLINE const struct baton__kind *baton__kind(const struct baton_task *task)
 {
+	BATON__CHECK(baton__type(task)->_flags & BATON__KIND_OWN);
 	return (const struct baton__kind *)baton__type(task);
 }
 

@@ -13,6 +13,22 @@ struct baton_future *baton__entry_future(struct baton_task *entry)
 	                                                    : baton__task_future(entry);
 }
 
+void baton__older_set(struct baton_task *task, struct baton_task *older, uintptr_t looked)
+{
+	BATON_ASSERT(!((uintptr_t)older & BATON__LOOKED));
+	task->_next = (struct baton_task *)((uintptr_t)older | looked);
+}
+
+struct baton_task *baton__before(const struct baton_future *future)
+{
+	/* Relaxed: as in baton__index. */
+	void *value = load_relaxed(&future->_value);
+
+	/* No pointer to an entry is odd: that would be the index of a lane (lane_list.c). */
+	BATON_ASSERT(!((uintptr_t)value & 1));
+	return (struct baton_task *)value;
+}
+
 void baton__index(struct baton_task *task, struct baton_task *before)
 {
 	struct baton_future *future = baton__entry_future(task);
@@ -27,6 +43,7 @@ void baton__index_again(struct baton_task *task, struct baton_task *before)
 {
 	const struct baton_future *future = task ? baton__entry_future(task) : NULL;
 
+	/* Not baton__before: the index may be that of the lane from which the task has come. */
 	if (future && load_relaxed(&future->_value))
 		baton__index(task, before);
 }

@@ -37,11 +37,17 @@ BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 	return (struct baton_task *)((uintptr_t)task->_next & ~BATON__LOOKED);
 }
 
+/* Makes `older` the next older entry of `task`. `looked`: BATON__LOOKED or 0. */
+void baton__older_set(struct baton_task *task, struct baton_task *older, uintptr_t looked);
+
 /* Its address in a future's _value: no entry is before the task (list.back_link). */
 extern struct baton_task baton__nothing;
 
 /* The future by which the entry may be cancelled: of a task or suspend mark. NULL: none. */
 struct baton_future *baton__entry_future(struct baton_task *entry);
+
+/* The entry before the future's task or suspend mark, which is in no lane; NULL: no index. */
+struct baton_task *baton__before(const struct baton_future *future);
 
 /* Writes to the entry's future which entry is before the entry (list.back_link); NULL: none. */
 void baton__index(struct baton_task *task, struct baton_task *before);

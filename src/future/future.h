@@ -81,6 +81,7 @@
 #include <baton/future.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/platform.h"
 
 #define BATON__FUTURE_PENDING 0U
@@ -124,6 +125,7 @@ struct baton__counted {
  */
 BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_resource *resource)
 {
+	BATON__CHECK(!((uintptr_t)resource & BATON__FUTURE_ENTERED));
 	/* [future.bound] release: the words of the resource, since a visitor may learn of the
 	 * resource by this store; if a detach unbinds the future: the claim, which came before.
 	 * Pairs with [future.bound] in baton__future_resource */

@@ -434,7 +434,7 @@ static struct baton_task *unlink_indexed(struct baton_resource *resource,
 		if (lanes->_admitted[lower] &&
 		    baton__task_future(lanes->_admitted[lower]) == future)
 			return take_admitted(lanes, lower);
-	before = (struct baton_task *)load_relaxed(&future->_value);
+	before = baton__before(future);
 	entry = baton__unlink_behind(resource, before, future);
 	for (int lower = 0; lower < 2; lower++)
 		if (lanes->_admitted[lower] && lanes->_admitted_last[lower] == entry)
@@ -451,7 +451,7 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		return task;
 	}
 	/* NULL: the entry was in _list, without an index, and the drain has met it since. */
-	return load_relaxed(&future->_value) ? unlink_indexed(resource, future) : NULL;
+	return baton__before(future) ? unlink_indexed(resource, future) : NULL;
 }
 
 void baton__lanes_show(const struct baton_resource *resource)

@@ -31,6 +31,14 @@ static void index_epoch(const struct baton_lanes *lanes, const struct baton_task
 		future->_status = (int32_t)(lanes->_epoch - older);
 }
 
+/* Was the task of the future, which is indexed, in its lane when _older was counted (lane.older)?
+ * Such a task counts in _older. */
+static bool is_older(const struct baton_lanes *lanes, const struct baton_future *future)
+{
+	BATON_ASSERT(lanes->_indexed); /* else _status is no epoch */
+	return (uint32_t)future->_status != lanes->_epoch;
+}
+
 static void index_all(struct baton_lanes *lanes)
 {
 	lanes->_indexed = true;
@@ -135,7 +143,7 @@ struct baton_task *baton__lane_take(struct baton_lanes *lanes, struct baton_futu
 		return NULL;
 	before = (struct baton_task *)(value & ~IN_LANE);
 	index = before ? baton__lane_of(lanes, before) : lane_that_begins(lanes, future);
-	return take_behind(lanes, index, before, (uint32_t)future->_status != lanes->_epoch);
+	return take_behind(lanes, index, before, is_older(lanes, future));
 }
 
 void baton__lanes_stamp(struct baton_lanes *lanes)
