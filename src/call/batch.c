@@ -4,7 +4,7 @@
  */
 #include "base/atomic.h"
 #include "base/checked.h"
-#include "core/barge.h"
+#include "core/contention.h"
 #include "core/bracket.h"
 #include "core/binds.h"
 #include "core/list.h"
@@ -99,7 +99,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 		waited_for |= baton__task_future(task) != NULL;
 		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
 	}
-	baton__stand_back(resource, (uint32_t)count);
+	baton__stand_back_if_due(resource, (uint32_t)count);
 	if (!special && run_at_once(resource, tasks[0], count))
 		return 0;
 	require_each_once(resource, length_of(tasks[0]), count);

@@ -9,7 +9,7 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/backlog.h"
-#include "core/barge.h"
+#include "core/contention.h"
 #include "core/batching.h"
 #include "core/bracket.h"
 #include "core/cancel.h"
@@ -215,13 +215,13 @@ static BATON_NOINLINE bool call_idle(struct baton_resource *resource, baton_call
 static bool call_when_idle(struct baton_resource *resource,
                            const struct baton_call_options *options, void **value)
 {
-	struct baton__barge_call barge;
+	struct baton__stand_back_call looks;
 
-	if (!baton__barge_call_begin(resource, &barge))
+	if (!baton__stand_back_call_begin(resource, &looks))
 		return call_idle(resource, options->fn, options->arg, value);
-	while (baton__barge_call_look(resource, &barge)) {
+	while (baton__stand_back_call_look(resource, &looks)) {
 		if (call_idle(resource, options->fn, options->arg, value)) {
-			baton__barge_call_learn(baton__self, false);
+			baton__stand_back_call_learn(baton__self, false);
 			return true;
 		}
 	}
@@ -242,10 +242,10 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	}
 	if (call_when_idle(resource, options, value))
 		return 0;
-	given = baton__self->cpu_given;
+	given = baton__self->learnt.cpu_given;
 	error = call_and_wait(resource, options, value);
-	if (baton__self->cpu_given != given)
-		baton__barge_call_learn(baton__self, true);
+	if (baton__self->learnt.cpu_given != given)
+		baton__stand_back_call_learn(baton__self, true);
 	return error;
 }
 

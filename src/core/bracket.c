@@ -3,7 +3,7 @@
 #include "core/bracket.h"
 
 #include "base/checked.h"
-#include "core/barge.h"
+#include "core/contention.h"
 #include "core/handoff.h"
 #include "core/place.h"
 #include "core/submit.h"
@@ -124,7 +124,7 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 	struct baton__held held = {.frame = &frame};
 	bool ready;
 
-	baton__stand_back(resource, 1);
+	baton__stand_back_if_due(resource, 1);
 	if (baton__word(resource) != BATON__NORMAL ||
 	    baton__enter(&held, resource, BATON__FRAMED, BATON_NESTING_MAX) != BATON_INLINE_HELD)
 		return baton__submit(resource, task, 0);

@@ -4,7 +4,7 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
-#include "core/ahead.h"
+#include "core/contention.h"
 #include "core/backlog.h"
 #include "core/list.h"
 #include "core/marks.h"

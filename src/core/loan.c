@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/contention.h"
 #include "core/debt.h"
 #include "core/deferred.h"
 #include "core/drain.h"
@@ -53,27 +54,6 @@ static bool accept(struct baton_resource *resource, struct baton_task *first)
 	return true;
 }
 
-/* `left`: the stay ended before the queue was empty. `recalled`: the resource waits no longer. */
-static void learn(struct baton__thread *self, bool left, bool recalled)
-{
-	uint32_t next = 2U * self->loan_next;
-
-	if (left)
-		self->loan_eager = BATON_LOAN_EAGER;
-	if (left || recalled) {
-		next = 0;
-	} else if (self->loan_eager > 0) {
-		next = 0;
-		self->loan_eager--;
-	} else if (next < BATON_LOAN_SKIP_MIN) {
-		next = BATON_LOAN_SKIP_MIN;
-	} else if (next > BATON_LOAN_SKIP_MAX) {
-		next = BATON_LOAN_SKIP_MAX;
-	}
-	self->loan_next = (uint16_t)next;
-	self->loan_skip = (uint16_t)next;
-}
-
 static uint32_t sum_of(uint32_t limit, uint32_t more)
 {
 	return more < UINT32_MAX - limit ? limit + more : UINT32_MAX;
@@ -96,7 +76,7 @@ void baton__loan_run(struct baton__stay *stay, uint32_t count)
 		return;
 	}
 	recalled = baton__recall(stay);
-	learn(baton__self, baton__any_left(resource), recalled);
+	baton__loan_learn(baton__self, baton__any_left(resource), recalled);
 	(void)baton__give_back_helped(stay, true, recalled);
 }
 
@@ -168,13 +148,12 @@ BATON_NOINLINE bool baton__loan_is_due(struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
 
-	if (self->loan_skip > 0) {
-		self->loan_skip--;
+	if (baton__loan_put_off(self))
 		return false;
-	}
 	if (baton__depth(self) == 0)
 		return true;
-	if (baton__has_record(self) && !self->debt_paying && baton__capture_limit(resource))
+	if (!BATON__LACKS(BATON__DEBT) && baton__has_record(self) && !self->debt_paying &&
+	    baton__capture_limit(resource))
 		owe(self, resource);
 	return false;
 }

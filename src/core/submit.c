@@ -10,8 +10,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "core/backlog.h"
-#include "core/backoff.h"
-#include "core/barge.h"
+#include "core/contention.h"
 #include "core/binds.h"
 #include "core/handoff.h"
 #include "core/visit.h"
@@ -250,7 +249,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 static BATON_NOINLINE int submit_not_busy(struct baton_resource *resource, struct baton_task *task)
 {
 	/* No plain push: a SPECIAL resource may have a bound. */
-	baton__stand_back(resource, 1);
+	baton__stand_back_if_due(resource, 1);
 	return baton__submit(resource, task, 0);
 }
 
@@ -264,14 +263,14 @@ static BATON_NOINLINE int submit_again(struct baton_resource *resource, struct b
 }
 
 /* Submits to a plainly busy resource which is queued, so that a loan may be due, or from which this
- * thread is to stand back first (`barge`). */
+ * thread is to stand back first (`stand_back`). */
 static BATON_NOINLINE int submit_behind(struct baton_resource *resource, struct baton_task *task,
-                                        bool barge)
+                                        bool stand_back)
 {
 	uintptr_t word;
 
-	if (barge)
-		(void)baton__barge(resource);
+	if (stand_back)
+		(void)baton__stand_back(resource);
 	word = baton__word(resource);
 	if (!baton__word_is_plainly_busy(word) || baton__loan_due(resource))
 		return baton__submit(resource, task, 0);
@@ -281,13 +280,13 @@ static BATON_NOINLINE int submit_behind(struct baton_resource *resource, struct 
 BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
 {
 	uintptr_t word = baton__word(resource);
-	bool barge;
+	bool stand_back;
 
 	if (!baton__word_is_plainly_busy(word))
 		return submit_not_busy(resource, task);
-	barge = baton__barge_due(baton__self, 1);
-	if (barge || baton__turn_seems_queued(resource))
-		return submit_behind(resource, task, barge);
+	stand_back = baton__stand_back_due(baton__self, 1);
+	if (stand_back || baton__turn_seems_queued(resource))
+		return submit_behind(resource, task, stand_back);
 	return baton__word_push(resource, &word, task, task) ? 0 : submit_again(resource, task);
 }
 

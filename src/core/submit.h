@@ -19,7 +19,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 
 /*
  * A submit with all checks: attaches the thread and binds the future. Does not stand back
- * (barge.h).
+ * (contention.h).
  */
 int baton__submit(struct baton_resource *resource, struct baton_task *task, unsigned how);
 

@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/contention.h"
 #include "core/frame.h"
 #include "core/handoff.h"
 #include "core/inbox.h"
@@ -80,7 +81,8 @@ static bool take_job(const struct baton__stay *stay, bool cheaply)
 
 bool baton__recall(const struct baton__stay *stay)
 {
-	return !baton__any_left(stay->frame.resource) && take_job(stay, true);
+	return !BATON__LACKS(BATON__RECALL) && !baton__any_left(stay->frame.resource) &&
+	       take_job(stay, true);
 }
 
 bool baton__withdraw(const struct baton__stay *stay)

@@ -52,7 +52,7 @@ void baton__visit_end(struct baton_resource *resource);
  * baton__visit_end() was called for it.
  */
 bool baton__visit_leave(struct baton_future *future, struct baton_resource *resource,
-                  uint32_t generation);
+                        uint32_t generation);
 
 /* A visitor has pushed a kick: if the runner has left, the visitor continues in its place. */
 void baton__visit_look(struct baton_resource *resource);

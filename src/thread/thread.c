@@ -236,8 +236,8 @@ static struct baton__thread *create_record(void)
 	*thread = (struct baton__thread){
 		.outer.depth = 1,
 		.used = 1,
-		.loan_skip = BATON_LOAN_SKIP_MIN,
-		.loan_next = BATON_LOAN_SKIP_MIN,
+		.learnt.loan_skip = BATON__LOAN_SKIP_FIRST,
+		.learnt.loan_next = BATON__LOAN_SKIP_FIRST,
 		.caches = BATON__NODE_CACHES_INIT,
 	};
 	thread->next = load_relaxed(&registry);

@@ -64,11 +64,11 @@ struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
 
-/* The bounds of loan_skip; the value of loan_eager after a loan that has left tasks (loan.h). */
-#ifndef BATON_LOAN_SKIP_MIN /* tests make these small */
-#define BATON_LOAN_SKIP_MIN 16U
-#define BATON_LOAN_SKIP_MAX 512U
-#define BATON_LOAN_EAGER 64U
+/* Pushes to queued resources before a new thread's first loan (core/contention.h). */
+#ifdef BATON_LOAN_SKIP_MIN /* tests make it small */
+#define BATON__LOAN_SKIP_FIRST BATON_LOAN_SKIP_MIN
+#else
+#define BATON__LOAN_SKIP_FIRST 16U
 #endif
 
 /* One held baton. Lies on the runner's stack while the runner runs the resource, or is `outer`. */
@@ -89,10 +89,25 @@ struct baton__helping {
 	bool enters;                      /* tasks; false: obeys marks alone */
 };
 
-/* Events of one kind, and where they happened: core/streak.h. */
+/* Events of one kind, and where they happened. */
 struct baton__streak {
 	const struct baton_resource *at; /* the last one; only compared */
 	uint32_t times;                  /* so many in a row there, at most BATON__STREAK_LONG */
+};
+
+/* What a thread has learnt of contention (core/contention.h). Owner only. */
+struct baton__contention {
+	struct baton__streak failed; /* pushes that failed */
+	struct baton__streak met;    /* busy resources from which it has stood back */
+	uint16_t stand_back_skip;    /* tasks that are pushed before the next look */
+	uint16_t stand_back_next;    /* the skip after the last failure; 0: none since a success */
+	uint16_t call_skip;          /* calls that push before one stands back again */
+	uint16_t call_next;          /* call_skip after the last failure; 0: none since a capture */
+	uint16_t loan_skip;          /* pushes to queued resources before the next loan */
+	uint16_t loan_next;          /* the value of loan_skip after the last loan */
+	uint16_t loan_eager;         /* empty loans that do not put off the next loan */
+	uint32_t cpu_given;          /* how often a wait has given the CPU away (wait.c, yield.c) */
+	uint64_t yields_from_ns;     /* no sched_yield before this moment (yield.c) */
 };
 
 struct baton__thread {
@@ -121,16 +136,7 @@ struct baton__thread {
 	struct baton_job *leaving; /* handed off by a worker that goes straight back to its queue */
 	bool deferred_running;     /* a function on the stack runs the jobs in `deferred` */
 	uint32_t visits;           /* visits by this thread; `deferred` waits for their end */
-	uint16_t barge_skip;       /* barge.c: tasks that are pushed before the next look */
-	uint16_t barge_next;       /* barge_skip after the last failure; 0: none since a success */
-	uint16_t call_skip;        /* barge.c: calls that push before one stands back again */
-	uint16_t call_next;        /* call_skip after the last failure; 0: none since a capture */
-	struct baton__streak failed; /* backoff.c: pushes that failed */
-	struct baton__streak met;    /* barge.c: busy resources from which it has stood back */
-	uint32_t cpu_given;          /* wait.c, yield.c: how often a wait has given the CPU away */
-	uint16_t loan_skip;          /* loan.h: pushes to queued resources before the next loan */
-	uint16_t loan_next;          /* the value of loan_skip after the last loan */
-	uint16_t loan_eager;         /* loan.h: empty loans that do not put off the next loan */
+	struct baton__contention learnt;
 	struct baton_plain_job debt_job; /* pays the debts; in `deferred` while debt_queued */
 	bool debt_queued;
 	bool debt_paying;
@@ -140,7 +146,6 @@ struct baton__thread {
 		const struct baton_task *task;
 		const struct timespec *deadline;
 	} * in_time;
-	uint64_t yields_from_ns;        /* yield.c: no sched_yield before this moment */
 	uint64_t session;               /* the number of threads that have had this record */
 	uint64_t late;                  /* thread.late */
 	uint32_t tid;                   /* the kernel's id of the last of these */

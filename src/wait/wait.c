@@ -255,7 +255,7 @@ static int wait_some(struct baton__wait *wait)
 	});
 	BATON_PROBE(wait__begin, first, wait->count);
 	wait->last_look = true;
-	baton__self->cpu_given++;
+	baton__self->learnt.cpu_given++;
 	/* Relaxed: a nudge before the first sleep was for another wait. */
 	wait->answered = load_relaxed(&baton__self->nudge);
 	/* Ended by the completers of the futures, or the deadline. */

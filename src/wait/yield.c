@@ -41,7 +41,7 @@ bool baton__yields_begin(struct baton__yields *yields)
 {
 	uint64_t now_ns = baton__now_ns();
 
-	if (now_ns < baton__self->yields_from_ns)
+	if (now_ns < baton__self->learnt.yields_from_ns)
 		return false;
 	*yields = (struct baton__yields){now_ns, cpu_ns(), now_ns};
 	return true;
@@ -64,11 +64,12 @@ bool baton__yield(struct baton__yields *yields)
 	yields->last_ns = baton__now_ns();
 	took_ns = yields->last_ns - before_ns;
 	if (took_ns >= YIELD_SHARED_NS)
-		baton__self->cpu_given++;
+		baton__self->learnt.cpu_given++;
 	if (took_ns < YIELD_LONG_NS || own_threads_ran(yields))
 		return true;
-	baton__self->yields_from_ns = yields->last_ns + (took_ns < YIELDS_REST_MAX_NS / YIELDS_REST
-	                                                         ? took_ns * YIELDS_REST
-	                                                         : YIELDS_REST_MAX_NS);
+	baton__self->learnt.yields_from_ns =
+		yields->last_ns + (took_ns < YIELDS_REST_MAX_NS / YIELDS_REST
+	                                   ? took_ns * YIELDS_REST
+	                                   : YIELDS_REST_MAX_NS);
 	return false;
 }

@@ -8,6 +8,7 @@
 
 #include "stash.h"
 
+#include "core/contention.h"
 #include "core/loan.h"
 
 #include <baton/labelled.h>
@@ -77,9 +78,9 @@ static inline int waiting(struct queue *queue)
 static inline void thread_forgets(void)
 {
 	cr_assert_eq(baton__thread_attach(), 0);
-	baton__self->loan_skip = FIRST;
-	baton__self->loan_next = FIRST;
-	baton__self->loan_eager = 0;
+	baton__self->learnt.loan_skip = FIRST;
+	baton__self->learnt.loan_next = FIRST;
+	baton__self->learnt.loan_eager = 0;
 }
 
 /* Begins a queued resource with `count` tasks. */

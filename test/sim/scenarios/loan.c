@@ -13,7 +13,7 @@ static struct baton_suspension suspension;
 static void learn(void)
 {
 	sim_require(baton__thread_attach() == 0);
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 }
 
 static void lends(void *argument)

@@ -179,7 +179,7 @@ SIM_SCENARIO(withdraw_await, "who awaits a closed resource withdraws its job, or
 static void lends(void *argument)
 {
 	sim_require(baton__thread_attach() == 0);
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 	sim_does_submit(argument);
 }
 

@@ -29,7 +29,7 @@ static inline void hold(struct occupant *occupant, struct baton_resource *resour
 static inline struct baton__thread *attached(void)
 {
 	cr_assert_eq(baton__thread_attach(), 0);
-	cr_assert_eq(baton__self->barge_skip, 0);
+	cr_assert_eq(baton__self->learnt.stand_back_skip, 0);
 	return baton__self;
 }
 

@@ -2,8 +2,7 @@
 /* The wait after a push that has failed: how long it is, and where it is long. */
 #include "fixture.h"
 
-#include "core/backoff.h"
-#include "core/streak.h"
+#include "core/contention.h"
 
 static void fail_often(struct baton_resource *resource)
 {
@@ -25,7 +24,7 @@ Test(backoff, it_doubles_up_to_a_bound, .timeout = 5)
 		cr_assert_eq(turns, next);
 	}
 	/* After the longest the shortest again. */
-	baton__self->failed.at = NULL;
+	baton__self->learnt.failed.at = NULL;
 	baton__back_off(&fix.resource, &turns);
 	cr_assert_eq(turns, 0);
 }

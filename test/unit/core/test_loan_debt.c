@@ -99,7 +99,7 @@ static void *stage_main(void *arg)
 	struct stage_call *call = arg;
 
 	thread_forgets();
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 	cr_assert_eq(baton_submit(&call->stage, &call->outer->task), 0);
 	return NULL;
 }
@@ -152,14 +152,14 @@ static struct queue *target;
 
 static int put_run(struct baton_task *task)
 {
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 	cr_assert_eq(put(target), 0);
 	return 0;
 }
 
 static void then_owe(struct outer *outer)
 {
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 	cr_assert_eq(put(outer->queue), 0);
 }
 
@@ -190,7 +190,7 @@ static struct queue many[BATON__DEBTS_MAX + 1];
 static void then_owe_many(struct outer *outer)
 {
 	for (int i = 0; i <= BATON__DEBTS_MAX; i++) {
-		baton__self->loan_skip = 0;
+		baton__self->learnt.loan_skip = 0;
 		cr_assert_eq(put(&many[i]), 0);
 	}
 }

@@ -69,11 +69,11 @@ static void by_submitter(int before, int behind, bool recalled)
 	struct scene scene;
 
 	scene_begin(&scene, before, behind, NULL);
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 	put_many(&scene.queue, 1);
 	cr_assert_eq(waiting(&scene.queue), 0);
 	cr_assert_eq(is_idle(&scene.queue), recalled);
-	cr_assert_eq(baton__self->loan_skip == 0, recalled, "the next loan is due at once");
+	cr_assert_eq(baton__self->learnt.loan_skip == 0, recalled, "the next loan is due at once");
 	scene_end(&scene);
 }
 
@@ -124,7 +124,7 @@ static void asks(struct queue *queue)
 	};
 
 	queue->stash.executor._ops = &ops;
-	baton__self->loan_skip = 0;
+	baton__self->learnt.loan_skip = 0;
 	atomic_store(&asked, 0);
 }
 

@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-#include "core/barge.h"
+#include "core/contention.h"
 
 /* A scene of two lanes with four steps: 0 and 2 of lane 0, 1 and 3 of lane 1, with futures. */
 struct lowered {
@@ -61,12 +61,12 @@ Test(suspend_lower, of_an_idle_resource_only_the_first_lane_runs, .timeout = 10)
 /* It waits for an entry: to stand back would be in vain. */
 Test(suspend_lower, a_call_does_not_stand_back_from_a_resource_that_rests, .timeout = 10)
 {
-	struct baton__barge_call barge;
+	struct baton__stand_back_call looks;
 
 	begin();
 	suspend_lower(&lowered.suspension);
 	cr_assert(baton__word_is_busy(baton__word(&lowered.scene->resource)));
-	cr_assert_not(baton__barge_call_begin(&lowered.scene->resource, &barge));
+	cr_assert_not(baton__stand_back_call_begin(&lowered.scene->resource, &looks));
 	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
 	scene_end(lowered.scene);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before a push a submitter stands back for a moment, and looks whether the resource becomes idle.
+ * Contention: see contention.h.
+ *
+ * Standing back. Before a push a submitter stands back for a moment, and looks whether the
+ * resource becomes idle.
  *
  * A pushed task moves to the runner's core and back: its node, its payload and the inbox are some
  * cache lines each way, at 50 to 250 ns each. Many tasks are shorter. A submitter that finds the
@@ -11,7 +14,7 @@
  * When does it look? At once, and then after pauses that double. Each look takes the cache line
  * from the runner. A thread that uses many resources meets a runner that is about to leave: its
  * first pause is some 10 ns. Where the last eight resources from which the thread stood back were
- * all this one (streak.h), the runner is about to run hundreds of short tasks of its own out of its
+ * all this one, the runner is about to run hundreds of short tasks of its own out of its
  * cache: there the first pause is 2.5 us. Mostly the submitter then captures, and runs as many
  * tasks in its turn. The farther apart the CPUs are, the more tasks it takes to make up for a
  * change of the runner.
@@ -36,27 +39,39 @@
  * for Shared-Memory Multiprocessors", 1990; spinning before queueing: L. Boguslavsky et al.,
  * "Optimal Strategies for Spinning and Blocking", 1994.
  */
-#include "core/barge.h"
+#include "core/contention.h"
 
 #include "base/atomic.h"
-#include "core/streak.h"
 
 #include <ck_backoff.h> /* the empty loop that the compiler leaves in place */
 
-/* FIRST: turns of an empty loop in the first pause, some 10 ns. In each further pause a submitter
- * makes twice as many, a caller four times as many, up to CALL_LAST. HOT_FIRST: at a hot resource,
- * some 2.5 us. */
-#ifndef BATON_BARGE_FIRST /* tests make these small */
-#define BATON_BARGE_FIRST 32U
-#define BATON_BARGE_LOOKS 8
-#define BATON_BARGE_HOT_FIRST 8192U
-#define BATON_BARGE_HOT_LOOKS 2
-#define BATON_BARGE_CALL_LOOKS 9U
-#define BATON_BARGE_CALL_HOT_LOOKS 5U
-#define BATON_BARGE_CALL_LAST 8192U
-#endif
-#define SKIP_MIN 16U
-#define SKIP_MAX 4096U
+bool baton__streak(struct baton__streak *streak, const struct baton_resource *resource)
+{
+	if (BATON__LACKS(BATON__HOT))
+		return false;
+	if (streak->at != resource)
+		*streak = (struct baton__streak){resource, 0};
+	if (streak->times == BATON__STREAK_LONG)
+		return true;
+	streak->times++;
+	return false;
+}
+
+void baton__back_off(const struct baton_resource *resource, uint32_t *turns)
+{
+	const bool hot = baton__streak(&baton__self->learnt.failed, resource);
+	const uint32_t least = hot ? BATON_BACKOFF_HOT_MIN : BATON_BACKOFF_MIN;
+
+	if (BATON__LACKS(BATON__BACK_OFF))
+		return;
+	if (*turns < least)
+		*turns = least;
+	ck_backoff_eb(turns); /* doubles them */
+	if (hot && *turns > BATON_BACKOFF_HOT_MAX)
+		*turns = BATON_BACKOFF_HOT_MAX;
+	else if (!hot && *turns > BATON_BACKOFF_MAX)
+		*turns = 0;
+}
 
 enum seen {
 	SEEN_IDLE,
@@ -88,35 +103,38 @@ static enum seen look_after(const struct baton_resource *resource, ck_backoff_t 
 /* Returns SEEN_BUSY if the resource was busy at each look. */
 static enum seen looks(const struct baton_resource *resource, bool hot)
 {
-	ck_backoff_t backoff = hot ? BATON_BARGE_HOT_FIRST : BATON_BARGE_FIRST;
+	ck_backoff_t backoff = hot ? BATON_STAND_BACK_HOT_FIRST : BATON_STAND_BACK_FIRST;
 	enum seen seen = SEEN_BUSY;
 
-	for (int left = hot ? BATON_BARGE_HOT_LOOKS : BATON_BARGE_LOOKS;
+	for (int left = hot ? BATON_STAND_BACK_HOT_LOOKS : BATON_STAND_BACK_LOOKS;
 	     seen == SEEN_BUSY && left > 0; left--)
 		seen = look_after(resource, &backoff);
 	return seen;
 }
 
-static void learn(struct baton__thread *self, enum seen seen)
+static void stand_back_learn(struct baton__thread *self, enum seen seen)
 {
-	uint32_t next = self->barge_next ? 2U * self->barge_next : SKIP_MIN;
+	uint32_t next = self->learnt.stand_back_next ? 2U * self->learnt.stand_back_next
+	                                             : BATON__STAND_BACK_SKIP_MIN;
 
 	switch (seen) {
 	case SEEN_IDLE:
-		self->barge_next = 0;
-		self->barge_skip = 0;
+		self->learnt.stand_back_next = 0;
+		self->learnt.stand_back_skip = 0;
 		break;
 	case SEEN_NO_USE:
-		self->barge_skip = SKIP_MIN;
+		self->learnt.stand_back_skip = BATON__STAND_BACK_SKIP_MIN;
 		break;
 	case SEEN_BUSY:
-		self->barge_next = (uint16_t)(next < SKIP_MAX ? next : SKIP_MAX);
-		self->barge_skip = self->barge_next;
+		self->learnt.stand_back_next =
+			(uint16_t)(next < BATON__STAND_BACK_SKIP_MAX ? next
+		                                                     : BATON__STAND_BACK_SKIP_MAX);
+		self->learnt.stand_back_skip = self->learnt.stand_back_next;
 		break;
 	}
 }
 
-bool baton__barge(const struct baton_resource *resource)
+bool baton__stand_back(const struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
 	enum seen seen = look(resource);
@@ -124,41 +142,64 @@ bool baton__barge(const struct baton_resource *resource)
 	if (seen == SEEN_NO_USE)
 		return false;
 	if (seen == SEEN_BUSY)
-		seen = looks(resource, baton__streak(&self->met, resource));
-	learn(self, seen);
+		seen = looks(resource, baton__streak(&self->learnt.met, resource));
+	stand_back_learn(self, seen);
 	return seen == SEEN_IDLE;
 }
 
-bool baton__barge_call_begin(const struct baton_resource *resource, struct baton__barge_call *barge)
+bool baton__stand_back_call_begin(const struct baton_resource *resource,
+                                  struct baton__stand_back_call *looks)
 {
 	struct baton__thread *self = baton__self;
 
-	/* As in barge_due and stand_back; and with hooks no call runs at once. */
-	if (look(resource) != SEEN_BUSY || baton__depth(self) > 0 ||
-	    !baton__capture_limit(resource) || baton__hooked(resource))
+	/* As in stand_back_due and stand_back_if_due; and with hooks no call runs at once. */
+	if (BATON__LACKS(BATON__STAND_BACK_CALL) || look(resource) != SEEN_BUSY ||
+	    baton__depth(self) > 0 || !baton__capture_limit(resource) || baton__hooked(resource))
 		return false;
-	if (self->call_skip > 0) {
-		self->call_skip--;
+	if (self->learnt.call_skip > 0) {
+		self->learnt.call_skip--;
 		return false;
 	}
-	*barge = (struct baton__barge_call){BATON_BARGE_CALL_LOOKS, BATON_BARGE_FIRST};
-	if (baton__streak(&self->met, resource))
-		*barge = (struct baton__barge_call){BATON_BARGE_CALL_HOT_LOOKS,
-		                                    BATON_BARGE_HOT_FIRST};
+	*looks = (struct baton__stand_back_call){BATON_STAND_BACK_CALL_LOOKS,
+	                                         BATON_STAND_BACK_FIRST};
+	if (baton__streak(&self->learnt.met, resource))
+		*looks = (struct baton__stand_back_call){BATON_STAND_BACK_CALL_HOT_LOOKS,
+		                                         BATON_STAND_BACK_HOT_FIRST};
 	return true;
 }
 
-bool baton__barge_call_look(const struct baton_resource *resource, struct baton__barge_call *barge)
+bool baton__stand_back_call_look(const struct baton_resource *resource,
+                                 struct baton__stand_back_call *looks)
 {
 	enum seen seen = SEEN_BUSY;
 
 	/* Ends with the looks. */
-	while (seen == SEEN_BUSY && barge->looks > 0) {
-		barge->looks--;
-		seen = look_after(resource, &barge->pause); /* doubles the pause */
-		barge->pause *= 2;
-		if (barge->pause > BATON_BARGE_CALL_LAST)
-			barge->pause = BATON_BARGE_CALL_LAST;
+	while (seen == SEEN_BUSY && looks->left > 0) {
+		looks->left--;
+		seen = look_after(resource, &looks->pause); /* doubles the pause */
+		looks->pause *= 2;
+		if (looks->pause > BATON_STAND_BACK_CALL_LAST)
+			looks->pause = BATON_STAND_BACK_CALL_LAST;
 	}
 	return seen == SEEN_IDLE;
+}
+
+void baton__loan_learn(struct baton__thread *self, bool left, bool recalled)
+{
+	uint32_t next = 2U * self->learnt.loan_next;
+
+	if (left)
+		self->learnt.loan_eager = BATON_LOAN_EAGER;
+	if (left || recalled) {
+		next = 0;
+	} else if (self->learnt.loan_eager > 0) {
+		next = 0;
+		self->learnt.loan_eager--;
+	} else if (next < BATON_LOAN_SKIP_MIN) {
+		next = BATON_LOAN_SKIP_MIN;
+	} else if (next > BATON_LOAN_SKIP_MAX) {
+		next = BATON_LOAN_SKIP_MAX;
+	}
+	self->learnt.loan_next = (uint16_t)next;
+	self->learnt.loan_skip = (uint16_t)next;
 }
