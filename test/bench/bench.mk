@@ -69,3 +69,25 @@ $(call program,bench/steps,test/bench/steps/main.c libbaton.a)
 check-budget: build/bench/counts build/bench/steps ## atomics, instructions, system calls per task
 	$(Q)timeout 60 build/bench/counts
 	$(Q)timeout 60 build/bench/steps
+
+# ---- What each remedy of core/contention.h is worth: the benchmark without it ----
+REMEDIES := STAND_BACK:1 STAND_BACK_CALL:2 BACK_OFF:4 HOT:8 LOAN:16 DEBT:32 RECALL:64 AHEAD:128
+ABLATED := $(foreach r,$(REMEDIES),$(firstword $(subst :, ,$r)))
+REMEDY_SOURCES := $(shell grep -l '"core/contention.h"' src/*/*.c)
+
+define ablated
+build/ablate/$1.objects/%.o: %.c build/flags | build/deps/build
+	$$(call compile,$$(LIB_FLAGS) -DBATON_ABLATE=$2U)
+# The objects come before the archive, whose own are then not taken.
+build/ablate/$1: LINKER = $$(CXX) $$(CXXFLAGS)
+build/ablate/$1: $(REMEDY_SOURCES:%.c=build/ablate/$1.objects/%.o) \
+		$(patsubst %,build/%.o,$(basename $(BENCH_SOURCES))) build/libbaton.a
+	$$(call link,$$(PEER_LIBS) -lm)
+endef
+$(foreach r,all:0 $(REMEDIES),$(eval $(call ablated,$(firstword $(subst :, ,$r)),$(lastword \
+	$(subst :, ,$r)))))
+
+# ROUNDS=3, ONLY='W3: 1;W6: broker', REMEDY='LOAN HOT'
+bench-ablate: REMEDY = $(ABLATED)
+bench-ablate: $(ABLATED:%=build/ablate/%) build/ablate/all ## what each remedy for contention is worth
+	$(Q)ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' test/bench/ablate.sh $(REMEDY)
