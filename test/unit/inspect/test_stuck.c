@@ -46,8 +46,8 @@ static enum baton__cause cause(void)
 	return (enum baton__cause)board->file->line[0].cause;
 }
 
-/* A descriptor that takes a few bytes at a time, as a socket does that is nearly full; -1: none. The
- * library's calls come here, too. */
+/* A descriptor that takes a few bytes at a time, as a socket does that is nearly full; -1: none.
+ * The library's calls come here, too. */
 static int narrow = -1;
 
 ssize_t write(int fd, const void *bytes, size_t count)

@@ -142,6 +142,36 @@ Test(mainloop, a_function_may_free_its_source, .timeout = 10)
 	loop_end(0);
 }
 
+static int gives_up_its_last(struct lettered *lettered)
+{
+	cr_assert_eq(lettered->runs == 1 ? baton_source_depend(&t.source, &b.source)
+	                                 : baton_source_depend(&b.source, &t.source),
+	             0);
+	cr_assert_eq(lettered->runs == 1 ? baton_source_undepend(&t.source, &b.source)
+	                                 : baton_source_undepend(&b.source, &t.source),
+	             0);
+	return BATON_SOURCE_GONE;
+}
+
+/* It has none when it returns, and is gone. */
+Test(mainloop, a_source_that_gives_up_its_last_dependency_may_be_gone, .timeout = 10)
+{
+	const struct lettered new_t = t;
+
+	virtual_loop(0);
+	for (int run = 0; run < 2; run++) {
+		t = new_t;
+		t.runs = run;
+		t.act = gives_up_its_last;
+		cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
+		cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	}
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("ttb");
+	loop_end(0);
+}
+
 Test(mainloop, deadlines_run_in_order_and_ties_by_start, .timeout = 10)
 {
 	virtual_loop(0);

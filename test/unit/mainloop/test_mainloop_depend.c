@@ -148,34 +148,6 @@ static int gets_a_child(struct lettered *lettered)
 	return lettered->runs == 1 ? 0 : BATON_SOURCE_GONE;
 }
 
-static int gives_up_its_last(struct lettered *lettered)
-{
-	cr_assert_eq(lettered->runs == 1 ? DEPEND(t, b) : DEPEND(b, t), 0);
-	cr_assert_eq(lettered->runs == 1 ? baton_source_undepend(&t.source, &b.source)
-	                                 : baton_source_undepend(&b.source, &t.source),
-	             0);
-	return BATON_SOURCE_GONE;
-}
-
-/* It has none when it returns, and is gone. */
-Test(mainloop_depend, a_source_that_gives_up_its_last_dependency_may_be_gone, .timeout = 10)
-{
-	const struct lettered new_t = t;
-
-	virtual_loop(0);
-	for (int run = 0; run < 2; run++) {
-		t = new_t;
-		t.runs = run;
-		t.act = gives_up_its_last;
-		cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
-		cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
-	}
-	START(b);
-	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
-	EXPECT("ttb");
-	loop_end(0);
-}
-
 static int runs_the_next(struct lettered *lettered)
 {
 	cr_assert_eq(baton_source_start_after(&t.source, 0), 0);

@@ -200,39 +200,6 @@ Test(mainloop_fd, the_sides_of_a_descriptor_and_its_sources_are_independent, .ti
 	loop_end(0);
 }
 
-/* Bytes that nobody reads, since other sources are more important, do not hide the other side. */
-Test(mainloop_fd, a_side_whose_source_has_no_turn_leaves_the_other_watched, .timeout = 5)
-{
-	static const struct baton_source_config least = {
-		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 8};
-	static struct lettered busy = LETTERED(idle_again, i);
-	struct watched reader, writer;
-	int pair[2];
-	char bytes[64];
-
-	real_loop();
-	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
-	reader = (struct watched)WATCHED(least, r, pair[0]);
-	writer = (struct watched)WATCHED(writes, w, pair[0]);
-	writer.reads = 0;
-	while (write(pair[0], bytes, sizeof(bytes)) > 0)
-		continue;
-	start(&reader);
-	start(&writer);
-	cr_assert_eq(baton_source_start(&busy.source), 0);
-	put_bytes(pair[1], 1);
-	cr_assert_eq(baton_mainloop_run(&loop, 2), 2);
-	cr_assert_str_eq(log_take(), "ii");
-	while (read(pair[1], bytes, sizeof(bytes)) > 0)
-		continue;
-	cr_assert_eq(baton_mainloop_run(&loop, 2), 2);
-	cr_assert_str_eq(log_take(), "wi");
-	cr_assert_eq(baton_source_stop(&busy.source), BATON_SOURCE_WAITING);
-	cr_assert_eq(baton_mainloop_run(&loop, 2), 1);
-	cr_assert_str_eq(log_take(), "r");
-	loop_end(0);
-}
-
 Test(mainloop_fd, a_closed_descriptor_and_a_regular_file_are_ready, .timeout = 5)
 {
 	struct watched reader, none;
