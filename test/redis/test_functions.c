@@ -357,3 +357,72 @@ Test(functions, who_leads_may_lead_again)
 		cr_assert_eq(server_number(&server, "GET {test}:epoch"), epoch);
 	}
 }
+
+/* All that the server has, as a text. */
+static void dump(char *text, size_t size)
+{
+	struct redisReply *reply = server_ask(
+		&server, "EVAL %s 0",
+		"local keys, all = redis.call('KEYS', '*'), {} "
+		"table.sort(keys) "
+		"for i = 1, #keys do "
+		"all[i] = keys[i] .. ' ' .. redis.sha1hex(redis.call('DUMP', keys[i])) "
+		"end "
+		"return table.concat(all, ' ')");
+
+	cr_assert_eq(reply->type, REDIS_REPLY_STRING, "%s", reply->str);
+	cr_assert_lt(reply->len, size);
+	snprintf(text, size, "%s", reply->str);
+	freeReplyObject(reply);
+}
+
+/* A key of a task, or of the backend that runs it, holds something of another program. */
+Test(functions, a_foreign_key_is_refused_before_anything_is_written)
+{
+	static const struct {
+		const char *key, *call;
+	} rows[] = {
+		{"orders:one", "baton_withdraw 1 {test} runs t"},
+		{"backend:one", "baton_withdraw 1 {test} runs t"},
+		{"task:waits", "baton_admit 1 {test} 7 9-0 9-0 start waits 1 100 50"},
+		{"task:waits", "baton_admit 1 {test} 7 9-0 9-0 halt runs 1 0 0 start waits 1 1 5"},
+		{"orders:one", "baton_renew 1 {test} one - 1000"},
+		{"backend:one", "baton_renew 1 {test} one - 1000"},
+		{"orders:one", "baton_take 1 {test} one - 1000 0-1 runs 8"},
+		{"backend:one", "baton_take 1 {test} one - 1000 0-1 runs 8"},
+		{"task:runs", "baton_take 1 {test} one - 1000 0-1 runs 8"},
+		{"orders:one", "baton_effect 1 {test} runs 8 data"},
+		{"backend:one", "baton_effect 1 {test} runs 8 data"},
+		{"task:runs", "baton_effect 1 {test} runs 8 data"},
+		{"orders:one", "baton_finish 1 {test} runs 8 0 exit data"},
+		{"backend:one", "baton_finish 1 {test} runs 8 0 exit data"},
+		{"task:runs", "baton_finish 1 {test} runs 8 0 exit data"},
+		{"note:runs", "baton_finish 1 {test} runs 8 0 exit data"},
+	};
+	static char before[4096], after[4096];
+	char command[128];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *code = strcmp(rows[i].key, "note:runs") ? "EFOREIGN " : "WRONGTYPE ";
+		const char *text;
+
+		make("FLUSHALL");
+		make("SET {test}:epoch 7");
+		make("HSET {test}:run runs 1:1:8:50:1:one");
+		make("HSET {test}:task:runs kind 1 token t");
+		make("XADD {test}:out 0-1 id runs");
+		make("XGROUP CREATE {test}:out backends 0");
+		make("XADD {test}:in 1-0 id waits");
+		make_waiting("waits", 2);
+		snprintf(command, sizeof(command), "DEL {test}:%s", rows[i].key);
+		make(command);
+		snprintf(command, sizeof(command), "LPUSH {test}:%s foreign", rows[i].key);
+		make(command);
+		dump(before, sizeof(before));
+		snprintf(command, sizeof(command), "FCALL %s", rows[i].call);
+		text = server_text(&server, command);
+		cr_assert_eq(strncmp(text, code, strlen(code)), 0, "%s: %s", command, text);
+		dump(after, sizeof(after));
+		cr_assert_str_eq(after, before, "%s", command);
+	}
+}

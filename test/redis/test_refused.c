@@ -160,35 +160,6 @@ Test(refused, a_foreign_key_in_the_place_of_each_of_the_queues)
 	baton_redis_destroy(redis);
 }
 
-Test(refused, a_foreign_key_of_a_task_or_a_backend_changes_nothing)
-{
-	static const char *const keys[] = {"orders:one", "backend:one", "task:task", "note:task"};
-	struct baton_redis_result result = {"effect", 6, 0, "exit"};
-	struct baton_redis *redis[2] = {server_connect(&server), server_connect(&server)};
-	struct baton_redis_task task = task_named("task", 0);
-	struct baton_redis_order order;
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		struct baton_redis_scheduler *scheduler;
-		struct baton_redis_backend *backend;
-
-		server_text(&server, "FLUSHALL");
-		scheduler = scheduler_on(redis[0]);
-		backend = backend_on(redis[1], "one");
-		cr_assert_eq(baton_redis_submit(redis[0], &task), 0);
-		await_order(backend, &order, BATON_REDIS_RUN, scheduler);
-		server_text(&server, "SET {test}:%s foreign", keys[i]);
-		cr_assert_eq(baton_redis_backend_conclude(backend, &result), -EBADMSG, "%s",
-		             keys[i]);
-		cr_assert_eq(server_number(&server, "HLEN {test}:run"), 1, "%s", keys[i]);
-		cr_assert_eq(server_number(&server, "XLEN {test}:effects"), 0, "%s", keys[i]);
-		baton_redis_backend_destroy(backend);
-		baton_redis_scheduler_destroy(scheduler);
-	}
-	baton_redis_destroy(redis[0]);
-	baton_redis_destroy(redis[1]);
-}
-
 Test(refused, classes_and_limits_that_are_none)
 {
 	struct baton_redis_scheduler_options options = {
