@@ -45,12 +45,34 @@ BEGIN {
 	tokens = "->[a-z_0-9]+|[.][a-z_0-9]+|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Fa-fxULl]*|" \
 		"<<=?|>>=?|<=|>=|==|!=|&&|[|][|]|[+]=|-=|[+][+]|--|[-<>+]"
 	for (i = 1; i < ARGC && ARGV[i] != "--"; i++) {
-		read_members(ARGV[i])
+		header[++headers] = ARGV[i]
+		if (ARGV[i] ~ /^(include|src)\//)
+			read_members(ARGV[i])
 		ARGV[i] = ""
 	}
 	ARGV[i] = ""
-	for (i++; i < ARGC; i++)
-		read_members(ARGV[i])
+	for (i in twin)
+		twin_of_all[i] = twin[i]
+}
+
+# The library's, those of the file's own folder, and the file's own: the same, whatever other files
+# are read.
+function read_all_members(file, folder, i)
+{
+	delete twin
+	for (i in twin_of_all)
+		twin[i] = twin_of_all[i]
+	folder = folder_of(file)
+	for (i = 1; i <= headers; i++)
+		if (folder_of(header[i]) == folder)
+			read_members(header[i])
+	read_members(file)
+}
+
+function folder_of(file)
+{
+	sub(/[^\/]*$/, "", file)
+	return file
 }
 
 # The members of the structs in a file: twin[member] is the next one of the same type.
@@ -93,6 +115,7 @@ FNR == 1 {
 	in_comment = 0
 	previous = ";"
 	forget_variables(-1)
+	read_all_members(FILENAME)
 }
 
 /^[A-Za-z_].*[A-Za-z0-9_]\(/ && !/^#/ && !/^_Static_assert/ && !/;$/ {
