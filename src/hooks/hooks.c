@@ -380,8 +380,6 @@ BATON_EXPORT int baton_batch_flush(void)
 	batch->entered = false;
 	if (batch->phase == OPEN)
 		status = end_batch(batch);
-	if (!batch->failed)
-		batch->failed = status;
 	begin_batch(batch);
 	if (!status)
 		status = batch->status;
