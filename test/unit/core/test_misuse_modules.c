@@ -59,6 +59,19 @@ static void flush_outside(void)
 	(void)baton_batch_flush();
 }
 
+static int flush_of_a_finaliser(struct baton_task *task)
+{
+	(void)baton_batch_flush();
+	return 0;
+}
+
+static void flush_without_a_baton(void)
+{
+	struct baton_task finaliser = BATON_TASK_INIT(flush_of_a_finaliser, NULL);
+
+	(void)baton_resource_close_then(&topic, &finaliser);
+}
+
 static void log_outside(void)
 {
 	struct baton_undo_log log;
@@ -382,6 +395,7 @@ static const struct mistake mistakes[] = {
 	{held_elsewhere, "baton_assert_held: \"topic/7\" is not held by this thread"},
 	{detach_outside, "baton_detach: " NO_TASK},
 	{flush_outside, "baton_batch_flush: " NO_TASK},
+	{flush_without_a_baton, "baton_batch_flush: " NO_TASK},
 	{log_outside, "baton_undo_log_begin: " NO_TASK},
 	{log_afterwards, "baton_undo_log_end: \"topic/7\" is not held by this thread"},
 	{log_within, "baton_undo_log_push: \"topic/7\" is being undone"},

@@ -393,3 +393,19 @@ Test(gauge, each_lane_is_shown_as_the_queue_is, .timeout = 10)
 		cr_assert(lanes || memcmp(&queue.times, &untouched, sizeof(untouched)) == 0);
 	}
 }
+
+/* Marked on another CPU, whose clock is a little ahead. */
+Test(gauge, a_mark_that_is_yet_to_come_has_waited_for_no_time, .timeout = 10)
+{
+	static struct baton__times times;
+	struct baton__gauge gauge = {1, &times};
+	struct baton_labelled task;
+
+	baton_labelled_init(&task, task_runs, NULL);
+	baton__gauge_pushed(&gauge, &task.task, 1);
+	times.lane[0].marked_ns = UINT64_MAX;
+	baton__gauge_left(&gauge, &task.task);
+	baton__gauge_waited(&gauge, UINT64_MAX);
+	cr_assert_eq(times.lane[0].waited.counts[0], 1);
+	cr_assert_eq(times.waited.counts[0], 1);
+}
