@@ -426,3 +426,63 @@ Test(functions, a_foreign_key_is_refused_before_anything_is_written)
 		cr_assert_str_eq(after, before, "%s", command);
 	}
 }
+
+/* A task that is kept for longer than a start or a renewal keeps it is kept so long. */
+Test(functions, a_start_and_a_renewal_shorten_no_life)
+{
+	static const struct {
+		const char *life, *call;
+		long least_ms, most_ms;
+	} rows[] = {
+		{"90000", "baton_admit 1 {test} 7 9-0 9-0 start task 1 100 50", 80000, 90000},
+		{"30000", "baton_admit 1 {test} 7 9-0 9-0 start task 1 100 50", 50000, 60000},
+		{"90000", "baton_renew 1 {test} one - 1000 task 8", 80000, 90000},
+		{"30000", "baton_renew 1 {test} one - 1000 task 8", 50000, 60000},
+	};
+	char command[128];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		long life_ms;
+
+		make("FLUSHALL");
+		make("SET {test}:epoch 7");
+		make_waiting("task", 1);
+		if (strstr(rows[i].call, "renew")) {
+			make("ZREM {test}:queue task");
+			make("HSET {test}:run task 1:1:8:50:1:one");
+		}
+		snprintf(command, sizeof(command), "PEXPIRE {test}:task:task %s", rows[i].life);
+		make(command);
+		snprintf(command, sizeof(command), "FCALL %s", rows[i].call);
+		make(command);
+		life_ms = server_number(&server, "PTTL {test}:task:task");
+		cr_assert(life_ms > rows[i].least_ms && life_ms <= rows[i].most_ms, "%zu: %ld", i,
+		          life_ms);
+	}
+}
+
+Test(functions, a_refusal_names_the_task)
+{
+	static const char *const calls[][2] = {
+		{"baton_keep 1 {test} task other 1000", "ENOENT there is no task task of this"},
+		{"baton_withdraw 1 {test} task other", "ENOENT there is no task task of this"},
+		{"baton_forget 1 {test} task t", "EBUSY the task task is not over"},
+		{"baton_submit 1 {test} task other 1 1 1 x", "EEXIST a task with the id task is"},
+		{"baton_submit 1 {test} another t 5 1 1 x", "ECLASS there is no class 5: the "
+	                                                    "scheduler has 3 classes, from 0 on"},
+		{"baton_effect 1 {test} task 8 x", "ESTALE the task task is another backend's"},
+	};
+	char command[128];
+
+	make("HSET {test}:numbers classes 3");
+	make_waiting("task", 1);
+	make("XADD {test}:note:task * what waiting");
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		const char *text;
+
+		snprintf(command, sizeof(command), "FCALL %s", calls[i][0]);
+		text = server_text(&server, command);
+		cr_assert_eq(strncmp(text, calls[i][1], strlen(calls[i][1])), 0, "%s: %s", command,
+		             text);
+	}
+}

@@ -47,14 +47,20 @@ Test(refused, a_server_that_is_absent_or_wants_a_password_is_a_clear_error)
 	cr_assert_eq(try_connect(&options, text, sizeof(text)), -ECONNREFUSED);
 	cr_assert_str_eq(text, "no Redis at /tmp/no such socket: No such file or directory");
 	options.socket = server.socket;
-	options.tls_ca = "/no/such/file";
+	/* Each of these options asks for TLS. */
+	for (size_t i = 0; i < 4; i++) {
+		const char **tls[] = {&options.tls_ca, &options.tls_cert, &options.tls_key,
+		                      &options.tls_server_name};
+
+		*tls[i] = "/no/such/file";
 #if __has_include(<hiredis/hiredis_ssl.h>)
-	cr_assert(try_connect(&options, text, sizeof(text)) < 0, "%s", text);
+		cr_assert(try_connect(&options, text, sizeof(text)) < 0, "%s", text);
 #else
-	cr_assert_eq(try_connect(&options, text, sizeof(text)), -ENOTSUP, "%s", text);
-	cr_assert(strstr(text, "a hiredis without TLS"), "%s", text);
+		cr_assert_eq(try_connect(&options, text, sizeof(text)), -ENOTSUP, "%s", text);
+		cr_assert(strstr(text, "a hiredis without TLS"), "%s", text);
 #endif
-	options.tls_ca = NULL;
+		*tls[i] = NULL;
+	}
 	options.queue = "not a name";
 	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EINVAL);
 	options.queue = NULL;
