@@ -97,6 +97,35 @@ Test(flush, a_hook_cannot_flush_the_batch_that_it_ends, .timeout = 10)
 	resource_end(&ledger.resource);
 }
 
+static void note_request(void *seen)
+{
+	*(bool *)seen |= baton_cancel_requested();
+}
+
+static void cancel_itself_and_flush(void *arg)
+{
+	MUST(baton_future_cancel(arg) == -EINPROGRESS && baton_cancel_requested());
+	MUST(baton_batch_flush() == 0 && baton_cancel_requested());
+}
+
+Test(flush, a_hook_sees_nothing_of_the_task_that_flushes, .timeout = 10)
+{
+	struct ledger ledger;
+	struct entry entry;
+	bool seen = false;
+
+	ledger_init(&ledger, NULL);
+	ledger.on_end = note_request;
+	ledger.arg = &seen;
+	entry_init(&entry, &ledger, true);
+	entry.body = cancel_itself_and_flush;
+	entry.arg = &entry.future;
+	cr_assert_eq(baton_submit(&ledger.resource, &entry.task), 0);
+	cr_assert_not(seen);
+	cr_assert_eq(ledger.ended, 2);
+	resource_end(&ledger.resource);
+}
+
 Test(flush, what_does_not_begin_anew_runs_nothing_more, .timeout = 10)
 {
 	struct flusher flusher = {.begin_status = -EBUSY};
@@ -145,11 +174,6 @@ Test(flush, a_second_one_begins_where_the_first_could_not, .timeout = 10)
 	resource_end(&ledger.resource);
 }
 
-static void flush_from_hook(void *arg)
-{
-	*(int *)arg = baton_batch_flush();
-}
-
 static void *flush_call(void *arg)
 {
 	*(int *)arg = baton_batch_flush();
@@ -165,7 +189,7 @@ Test(flush, it_is_for_tasks_of_resources_with_hooks, .timeout = 10)
 
 	ledger_init(&ledger, NULL);
 	entry_init(&entry, &ledger, true);
-	ledger.on_end = flush_from_hook;
+	ledger.on_end = flush_in_hook;
 	ledger.arg = &result;
 	cr_assert_eq(baton_submit(&ledger.resource, &entry.task), 0);
 	cr_assert_eq(result, -EBUSY);
