@@ -357,6 +357,13 @@ tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: wh
 	$(Q)test/tidy.sh
 	$(Q)test/claims.sh
 
+# Libraries beside libbaton have headers of their own.
+map: ## writes src/baton.map and redis.map anew: what the public headers declare
+	$(Q)awk -f src/map.awk src/baton.map $(filter include/baton/%,$(HEADERS)) >build/map
+	$(Q)cp build/map src/baton.map
+	$(Q)awk -f src/map.awk src/redis/redis.map $(BESIDE_HEADERS:%=include/baton/%.h) >build/map
+	$(Q)cp build/map src/redis/redis.map
+
 FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc')
 tidy-format: ## is everything formatted as clang-format would?
 	$(Q)clang-format --dry-run -Werror $(FORMATTED)

@@ -29,6 +29,18 @@ if [ -n "$twice" ]; then
 	exit 1
 fi
 
+# The version scripts are those that src/map.awk makes.
+beside=$(sed -n 's/^BESIDE_HEADERS := //p' Makefile | sed 's/[a-z]*/-e &.h/g')
+for pair in src/baton.map:-v src/redis/redis.map:; do
+	map=${pair%:*}
+	# shellcheck disable=SC2046,SC2086 # words, on purpose
+	awk -f src/map.awk "$map" $(ls include/baton/*.h | grep ${pair#*:} $beside) |
+		cmp -s - "$map" || {
+		echo "$map is not what the public headers declare: make map" >&2
+		exit 1
+	}
+done
+
 # Each function that the library exports is called in a fork's child.
 rows=test/unit/thread/fork_rows.inc
 exported=$(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' src/baton.map | sort)
