@@ -82,7 +82,7 @@ GOLD = $(eval GOLD := $(shell $(CC) -fuse-ld=gold -Wl,--version >/dev/null 2>&1 
 LIBS := -lck
 
 # ---- Variants: folders below which everything is compiled in its own way ----
-# FLAGS: added to compiling and linking; TEST_FLAGS, TEST_LIBS, TEST_OBJECTS: to tests.
+# FLAGS_VARIANT are added to compiling and linking; TEST_FLAGS_, TEST_LIBS_, TEST_OBJECTS_ to tests.
 VARIANTS := build build/asan build/tsan build/checked build/qemu build/musl build/coverage
 # Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
 SHIM := -isystem test/shim -Wno-pedantic
@@ -129,7 +129,8 @@ $(Q)mkdir -p $(@D)
 $(Q)$(or $2,$(CC) $(CFLAGS)) $1 -c -o $@ $<
 endef
 
-# Of objects and archives. $1: further libraries; $2: flags.
+# Of objects and archives, by LINKER if a target has one. $1: further libraries; $2: flags.
+LINKER :=
 define link
 $(call say,LD,$@)
 $(Q)mkdir -p $(@D)
@@ -140,9 +141,10 @@ endef
 # Written anew only if it changes; by several makes at once, too. $1: a command that prints it.
 define keep
 $(Q)mkdir -p $(@D)
-$(Q)new=$@.$$$$; $1 >$$new; if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+$(Q)new=$@.$$$$; $1 >$$new || { rm $$new; exit 1; }; if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 endef
 
+PROGRAMS :=
 # $(call program,NAME,SOURCES AND ARCHIVES,LIBRARIES,FLAGS,VARIANTS): VARIANT/NAME, in build alone
 # where no variants are given.
 define program_in
@@ -173,14 +175,14 @@ shared_flags = -Wl,-soname,$(@F:%.$(VERSION)=%.$(SOVERSION)) \
 	-Wl,--version-script=$(filter %.map,$^)
 shared = $(eval $(call shared_of,$1,$2,$3,$4,$5))
 shared_files = $1.so.$(VERSION) $1.so.$(SOVERSION) $1.so
-# Its threads, and what is called at a thread's end and in a fork, cannot be taken back.
+# The library's threads, and what is called at a thread's end and in a fork, cannot be taken back.
 NODELETE := -Wl,-z,nodelete
 
 # $(call needs,GROUP,SOURCES,VARIANTS): they are compiled once .ci/deps.sh has looked for GROUP.
 needs = $(if $2,$(eval $(foreach v,$(or $3,build),$(2:%.c=$v/%.o)): | build/deps/$1))
 
-# What does not run everywhere. $1: a command that fails where it is not; $2: what is not there
-# then; $3: the check.
+# A check that needs what not every machine has. $1: a command that looks for it; $2: its name for
+# the message; $3: the check.
 define where
 $(Q)if $1 >/dev/null; then $3; else echo '$@: skipped: no $2'; \
 	mkdir -p build/results; echo 0 0 >build/results/$@; fi
