@@ -141,7 +141,8 @@ endef
 # Written anew only if it changes; by several makes at once, too. $1: a command that prints it.
 define keep
 $(Q)mkdir -p $(@D)
-$(Q)new=$@.$$$$; $1 >$$new || { rm $$new; exit 1; }; if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+$(Q)new=$@.$$$$; $1 >$$new || { rm $$new; exit 1; }; \
+	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 endef
 
 PROGRAMS :=
