@@ -293,10 +293,12 @@ STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broke
 # Alone: they search for so many seconds.
 STEPS_ALONE := check-stress check-checked check-admission
 
-test: | $(addprefix build/deps/,build test demo corpus models commit redis) \
-		## every check; sets up what it needs
+test: | build/deps/build build/deps/test ## every check; sets up what it needs
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
-		--first built $(STEPS) --together $(STEPS_ALONE)
+		--first setup+built $(STEPS) --together $(STEPS_ALONE)
+
+# Looked for before `built` is: its makefile asks which of these are there.
+setup: | $(addprefix build/deps/,demo corpus models commit redis bench)
 
 quick: | build/deps/build build/deps/test ## tidy, headers, unit tests, scenarios beside the change
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
@@ -390,7 +392,7 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test quick check check-% demo demo-queue demo-sessions bench bench-quick \
+INSTALLING := deps setup test quick check check-% demo demo-queue demo-sessions bench bench-quick \
 	bench-short bench-plots bench-broker bench-remote bench-redis explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
