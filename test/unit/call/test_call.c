@@ -432,7 +432,8 @@ static void *wait_for_outer(void *arg)
 static void *call_inner(void *arg)
 {
 	struct late *late = arg;
-	const struct timespec deadline = deadline_in_ms(100);
+	/* Long after until_asleep has seen this thread asleep, on a busy machine, too. */
+	const struct timespec deadline = deadline_in_ms(1000);
 	const struct baton_call_options options = {
 		.fn = wait_for_outer, .arg = late, .deadline = &deadline};
 
