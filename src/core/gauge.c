@@ -88,7 +88,7 @@ void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *fi
 		/* Relaxed: only counted. */
 		(void)add_relaxed(&lane->pushed, 1);
 		/* [gauge.slot] acquire: `marked` has been cleared; pairs with [gauge.slot] in
-		 * unmark */
+		 * unmark_lane */
 		if (load_relaxed(&lane->marked_ns) == 0 &&
 		    cas_acquire(&lane->marked_ns, &none, baton__now_ns() | 1))
 			/* Relaxed: the push publishes `marked` to the holder. */
@@ -96,7 +96,7 @@ void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *fi
 	}
 }
 
-static void unmark(struct baton__gauge_lane *lane)
+static void unmark_lane(struct baton__gauge_lane *lane)
 {
 	store_relaxed(&lane->marked, NULL);
 	/* [gauge.slot] release: `marked`; pairs with [gauge.slot] in baton__gauge_pushed */
@@ -111,7 +111,7 @@ void baton__gauge_take_back(struct baton__gauge *gauge, const struct baton_task 
 
 		/* Relaxed: no other thread marks this task, which is in no queue. */
 		if (load_relaxed(&lane->marked) == first)
-			unmark(lane);
+			unmark_lane(lane);
 		(void)sub_relaxed(&lane->pushed, 1);
 	}
 }
@@ -131,7 +131,7 @@ static void record_marked(struct baton__gauge_lane *lane, bool turn)
 	baton__histogram_record(&lane->waited, now > marked_ns ? now - marked_ns : 0);
 	if (turn || !load_relaxed(&lane->passed_ns))
 		store_relaxed(&lane->passed_ns, marked_ns);
-	unmark(lane);
+	unmark_lane(lane);
 }
 
 void baton__gauge_unlinked(struct baton__gauge *gauge, const struct baton_task *task)

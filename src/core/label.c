@@ -45,13 +45,13 @@ BATON_EXPORT void baton_stamp_set(struct baton_stamp *stamp, const struct baton_
 		baton_stamp_set_tag(stamp, label->tag);
 }
 
-static int run(struct baton_task *task)
+static int run_labelled(struct baton_task *task)
 {
 	return baton_container_of(task, struct baton_labelled, task)->_fn(task);
 }
 
-static const struct baton_task_type labelled_type = {
-	.run = run,
+static const struct baton_task_type labelled_task_type = {
+	.run = run_labelled,
 	.future = BATON_TASK_PLACE(struct baton_labelled, task, _future),
 	.stamp = BATON_TASK_PLACE(struct baton_labelled, task, stamp),
 	.function = BATON_TASK_PLACE(struct baton_labelled, task, _fn),
@@ -62,5 +62,5 @@ BATON_EXPORT void baton_labelled_init(struct baton_labelled *labelled, baton_tas
                                       struct baton_future *future)
 {
 	*labelled = (struct baton_labelled){._fn = fn, ._future = future};
-	baton_task_init_typed(&labelled->task, &labelled_type);
+	baton_task_init_typed(&labelled->task, &labelled_task_type);
 }

@@ -110,7 +110,7 @@ enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mar
  * Claims the mark's future: from here on no thread becomes a visitor by it. A thread that is a
  * visitor by it now is counted. False: the future was claimed before.
  */
-static bool claim(struct baton_resource *resource, struct baton_task *mark)
+static bool claim_mark(struct baton_resource *resource, struct baton_task *mark)
 {
 	return baton__future_claim(baton__mark_future(mark), baton__turn_visits(resource));
 }
@@ -120,7 +120,7 @@ static bool claim(struct baton_resource *resource, struct baton_task *mark)
  * queued next, and wait for one of these waiters. Fires the carried marks that nobody waits for any
  * more, so that the time that this takes is bounded by the number of waiters.
  */
-static void unclaim(const struct baton_resource *resource, struct baton_task *mark)
+static void unclaim_marks(const struct baton_resource *resource, struct baton_task *mark)
 {
 	struct baton_task **link = &baton__awaiter(mark)->others;
 
@@ -142,12 +142,12 @@ void baton__marks_unclaim(const struct baton_resource *resource, struct baton_ta
 {
 	for (struct baton_task *mark = marks; mark; mark = mark->_next)
 		if (!baton__kind_is(mark, BATON__KIND_LAST))
-			unclaim(resource, mark);
+			unclaim_marks(resource, mark);
 }
 
 static enum baton__met postpone_await(struct baton__stay *stay, struct baton_task *mark)
 {
-	(void)claim(stay->frame.resource, mark);
+	(void)claim_mark(stay->frame.resource, mark);
 	if (!stay->after || !baton__kind_is(stay->after_last, BATON__KIND_FOR_GOOD))
 		return baton__postpone(stay, mark);
 	mark->_next = stay->after;
@@ -166,8 +166,8 @@ static enum baton__met postpone_closed(struct baton__stay *stay, struct baton_ta
 	if (baton__turn_seems_held(resource)) {
 		struct baton_task *other = awaiter->others;
 
-		(void)claim(resource, mark);
-		while (other && claim(resource, other))
+		(void)claim_mark(resource, mark);
+		while (other && claim_mark(resource, other))
 			other = other->_next;
 	}
 	if (!stay->after || !baton__kind_is(stay->after_last, BATON__KIND_FOR_GOOD) ||

@@ -27,11 +27,12 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 		baton__gauge_trace(stats, BATON__EVENT_PUSHED, first, count);
 		baton__gauge_pushed(stats->_gauge, first, count);
 	}
-	/* [stats.mark] seq_cst: before the look for a mark; pairs with [stats.mark] in unmark. With
-	 * weaker orders neither side might see the other, and the tasks that wait would have no
-	 * time. */
+	/* [stats.mark] seq_cst: before the look for a mark; pairs with [stats.mark] in unmark_task.
+	 * With weaker orders neither side might see the other, and the tasks that wait would have
+	 * no time. */
 	(void)add_seq_cst(&stats->_pushed, count);
-	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in unmark */
+	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in
+	 * unmark_task */
 	if (load_seq_cst(&stats->_marked_ns) == 0 &&
 	    cas_acquire(&stats->_marked_ns, &none, stamp()))
 		/* Relaxed: the push publishes `_marked` to the holder. */
@@ -46,7 +47,7 @@ static bool any_waits(struct baton_resource_stats *stats, uint64_t left)
 }
 
 /* Takes the mark away: the marked task leaves, or was not accepted. */
-static void unmark(struct baton_resource_stats *stats)
+static void unmark_task(struct baton_resource_stats *stats)
 {
 	store_relaxed(&stats->_marked, NULL);
 	/* [stats.slot] release: `_marked` and `_passed_ns`; pairs with [stats.slot] in
@@ -66,7 +67,7 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 		baton__gauge_take_back(stats->_gauge, first, count);
 	/* Relaxed: only compared; no other thread marks this task, which is in no queue. */
 	if (load_relaxed(&stats->_marked) == first)
-		unmark(stats);
+		unmark_task(stats);
 	/* Relaxed: nothing was published under this count. */
 	(void)sub_relaxed(&stats->_pushed, count);
 }
@@ -114,7 +115,7 @@ void baton__stats_unlinked(struct baton_resource *resource, const struct baton_t
 		return;
 	if (!load_relaxed(&stats->_passed_ns))
 		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
-	unmark(stats);
+	unmark_task(stats);
 }
 
 void baton__stats_left(struct baton_resource *resource, const struct baton_task *task)
@@ -132,7 +133,7 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 		if (stats->_gauge)
 			baton__gauge_waited(stats->_gauge, load_relaxed(&stats->_marked_ns));
 		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
-		unmark(stats);
+		unmark_task(stats);
 	}
 	baton__stats_count_left(stats);
 }
@@ -155,7 +156,7 @@ void baton__stats_captured(struct baton_resource *resource, const struct baton_t
 static uint64_t oldest(const struct baton_resource_stats *stats)
 {
 	/* [stats.slot] acquire: `_passed_ns`, if the mark has just been taken away; pairs with
-	 * [stats.slot] in unmark */
+	 * [stats.slot] in unmark_task */
 	uint64_t marked = load_acquire(&stats->_marked_ns);
 	/* [stats.passed] acquire: if no task waits any more, the caller sees that in `_left`; pairs
 	 * with [stats.passed] in baton__stats_left_last */
