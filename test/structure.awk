@@ -7,6 +7,7 @@
 #   both ends, tidy.awk checks.)
 # - A function baton__x is declared in a header of the folder that defines it.
 # - Each function baton__x has a use in src; one that tests alone use is named below.
+# - No two files have a static function, object or (of a .c) macro with parameters of one name.
 # - No two folders have a file of one name: a mention of queue.c means one file.
 # - Headers do not include each other in a circle. Counting a .c as its header, at most CIRCLE files
 #   do: the pool's crew. A smaller number is better.
@@ -79,7 +80,35 @@ function note_function(text, line,    name)
 	}
 }
 
+# Begins this line to define a static function or object, or, in a .c, a macro with parameters?
+function note_static(code,    name)
+{
+	if (code ~ /^#[ \t]*define[ \t]+[A-Za-z0-9_]+\(/ && FILENAME ~ /\.c$/) {
+		name = code
+		sub(/^#[ \t]*define[ \t]+/, "", name)
+	} else if (code ~ /^} [a-z0-9_]+[ \[;]/ && nameless) {
+		name = code
+	} else {
+		gsub(/__(attribute__ ?\(\(.*\)\) ?|thread )/, "", code)
+		if (code !~ /^(static|BATON_INLINE) /)
+			return
+		name = code
+	}
+	nameless = name ~ /^static (const )?struct \{/
+	sub(/^#[ \t]*define[ \t]+|^} /, "", name)
+	sub(/[ ;]*[\[(={;].*/, "", name)
+	sub(/.*[^A-Za-z0-9_]/, "", name)
+	if (nameless || name == "")
+		return
+	if (!(name in static_at))
+		static_at[name] = FILENAME ":" FNR
+	else if (static_at[name] !~ "^" FILENAME ":")
+		complain(FILENAME ":" FNR, name " has its namesake at " static_at[name] \
+		         ": let the name say of what")
+}
+
 FNR == 1 {
+	nameless = 0
 	folder = folder_of(FILENAME)
 	unit = unit_of(FILENAME)
 	units[unit] = 1
@@ -117,6 +146,7 @@ FNR == 1 {
 	}
 	sub(/[ \t]*\/\*.*$/, "", code)
 	in_comment = $0 ~ /\/\*/ && $0 !~ /\*\//
+	note_static(code)
 	if (head == "" && code ~ /^[A-Za-z_].*\(/) {
 		head = code
 		start = FNR
