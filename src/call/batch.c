@@ -106,7 +106,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, 0);
 	if (!error) {
 		if (waited_for)
-			baton__bound_and_pushed();
+			baton__binds_pushed();
 		return 0;
 	}
 unready:

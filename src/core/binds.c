@@ -10,7 +10,7 @@ void baton__binds_watch(void (*look)(void))
 	/* Relaxed: the count publishes it. */
 	store_relaxed(&watcher, look);
 	/* [binds.watch] seq_cst: before the caller's look at its futures; pairs with [binds.watch]
-	 * in baton__bound_and_pushed */
+	 * in baton__binds_pushed */
 	(void)add_seq_cst(&baton__binds_watchers, 1);
 }
 

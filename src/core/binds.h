@@ -23,7 +23,7 @@ void baton__binds_unwatch(void);
 void baton__binds_tell(void);
 
 /* Called after a future was bound and its task pushed. */
-BATON_INLINE void baton__bound_and_pushed(void)
+BATON_INLINE void baton__binds_pushed(void)
 {
 	/* [binds.watch] seq_cst: after the push; pairs with [binds.watch] in watch. The order is
 	 * that of wait.last_look (wait_help.c). */

@@ -43,15 +43,15 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 		uint32_t base = state & BATON__FUTURE_STATE;
 		uint32_t next = state | BATON__FUTURE_STOP;
 
-		*resource = baton__future_bound(future);
-		if (base == BATON__FUTURE_PENDING && baton__bound_entered(*resource))
+		*resource = baton__future_binding(future);
+		if (base == BATON__FUTURE_PENDING && baton__binding_entered(*resource))
 			base = BATON__FUTURE_RUNNING;
 		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
 			return -EALREADY;
 		if (!*resource && base == BATON__FUTURE_PENDING) {
 			/* A detach may have unbound the future meanwhile. The task runs then, and
 			 * this load finds RUNNING. Relaxed: the load of the resource orders it
-			 * (future.bound, future.h). */
+			 * (future.bind, future.h). */
 			if (load_relaxed(&future->_state) == state)
 				return -EINVAL;
 			continue;

@@ -241,7 +241,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 		return error;
 	}
 	if (waited_for)
-		baton__bound_and_pushed();
+		baton__binds_pushed();
 	return 0;
 }
 

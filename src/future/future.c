@@ -55,8 +55,8 @@ BATON_EXPORT enum baton_future_state baton_future_state(const struct baton_futur
 		return BATON_CANCELLED;
 	case BATON__FUTURE_PENDING:
 		/* Relaxed: a hint; the caller reads nothing because of this load. */
-		return baton__bound_entered(load_relaxed(&future->_resource)) ? BATON_RUNNING
-		                                                              : BATON_PENDING;
+		return baton__binding_entered(load_relaxed(&future->_resource)) ? BATON_RUNNING
+		                                                                : BATON_PENDING;
 	default:
 		return BATON_PENDING;
 	}
@@ -286,8 +286,8 @@ bool baton__future_publish(struct baton_future *future, uint32_t state, int stat
 void baton__future_detach(struct baton_future *future)
 {
 	/* A canceller that finds the future unbound must see that its task runs
-	 * ([future.bound]). Relaxed: the bind publishes it. */
-	if (baton__bound_entered(load_relaxed(&future->_resource)))
+	 * ([future.bind]). Relaxed: the bind publishes it. */
+	if (baton__binding_entered(load_relaxed(&future->_resource)))
 		(void)add_relaxed(&future->_state, BATON__FUTURE_RUNNING);
 	baton__future_bind(future, NULL);
 }
@@ -302,11 +302,11 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 		 * store of `asleep`, see unclaim. */
 		uint32_t state = load_seq_cst(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
-		struct baton_resource *resource = baton__future_bound(future);
+		struct baton_resource *resource = baton__future_binding(future);
 
 		if (base != BATON__FUTURE_PENDING && base != BATON__FUTURE_CANCELLING)
 			return NULL;
-		if (!resource || baton__bound_entered(resource))
+		if (!resource || baton__binding_entered(resource))
 			return NULL;
 		if (state & BATON__FUTURE_VISITOR) {
 			if (!load_relaxed(&baton__self->asleep))

@@ -126,9 +126,9 @@ struct baton__counted {
 BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_resource *resource)
 {
 	BATON__CHECK(!((uintptr_t)resource & BATON__FUTURE_ENTERED));
-	/* [future.bound] release: the words of the resource, since a visitor may learn of the
+	/* [future.bind] release: the words of the resource, since a visitor may learn of the
 	 * resource by this store; if a detach unbinds the future: the claim, which came before.
-	 * Pairs with [future.bound] in baton__future_resource */
+	 * Pairs with [future.bind] in baton__future_resource */
 	store_release(&future->_resource, resource);
 }
 
@@ -143,29 +143,29 @@ BATON_INLINE void baton__future_enter(struct baton_future *future, struct baton_
 }
 
 /* The address in a value of `_resource`. */
-BATON_INLINE struct baton_resource *baton__bound_to(struct baton_resource *bound)
+BATON_INLINE struct baton_resource *baton__binding_resource(struct baton_resource *binding)
 {
-	return (struct baton_resource *)((uintptr_t)bound & ~BATON__FUTURE_ENTERED);
+	return (struct baton_resource *)((uintptr_t)binding & ~BATON__FUTURE_ENTERED);
 }
 
 /* Does a value of `_resource` say that the task was entered at once? */
-BATON_INLINE bool baton__bound_entered(const struct baton_resource *bound)
+BATON_INLINE bool baton__binding_entered(const struct baton_resource *binding)
 {
-	return (uintptr_t)bound & BATON__FUTURE_ENTERED;
+	return (uintptr_t)binding & BATON__FUTURE_ENTERED;
 }
 
 /* The value of `_resource`: the resource to which the future is bound, and bit ENTERED. NULL: it is
  * not bound. */
-BATON_INLINE struct baton_resource *baton__future_bound(const struct baton_future *future)
+BATON_INLINE struct baton_resource *baton__future_binding(const struct baton_future *future)
 {
-	/* [future.bound] acquire: pairs with [future.bound] in baton__future_bind */
+	/* [future.bind] acquire: pairs with [future.bind] in baton__future_bind */
 	return load_acquire(&future->_resource);
 }
 
 /* The resource to which the future is bound. NULL: none. */
 BATON_INLINE struct baton_resource *baton__future_resource(const struct baton_future *future)
 {
-	return baton__bound_to(baton__future_bound(future));
+	return baton__binding_resource(baton__future_binding(future));
 }
 
 BATON_INLINE bool baton__future_final(const struct baton_future *future)

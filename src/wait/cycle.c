@@ -103,7 +103,7 @@ static struct baton__edge *blocker(struct baton_future *future,
 {
 	/* Acquire: as in baton__future_final (future.final, future.c). */
 	uint32_t state = load_acquire(&future->_state);
-	struct baton_resource *resource = baton__future_bound(future);
+	struct baton_resource *resource = baton__future_binding(future);
 	const struct baton__frame *frame;
 	struct baton__edge *edge;
 	bool running;
@@ -118,8 +118,8 @@ static struct baton__edge *blocker(struct baton_future *future,
 	if (!resource)
 		return NULL;
 	running = (state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING ||
-	          baton__bound_entered(resource);
-	resource = baton__bound_to(resource);
+	          baton__binding_entered(resource);
+	resource = baton__binding_resource(resource);
 	edge = holder_of(resource, &frame);
 	if (!edge || (running && !(frame && ends_with(frame, future))))
 		return NULL;

@@ -176,7 +176,7 @@ static bool held_here(const struct baton__wait *wait, const struct baton_resourc
  */
 static int help_one(struct baton__wait *wait, struct baton_future *future)
 {
-	struct baton_resource *resource = baton__future_bound(future);
+	struct baton_resource *resource = baton__future_binding(future);
 	uint32_t calling_max;
 	uint32_t generation;
 	int status;
@@ -191,7 +191,7 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 		continue;
 	if (!resource || baton__future_final(future))
 		return 0;
-	resource = baton__bound_to(resource);
+	resource = baton__binding_resource(resource);
 	if (held_here(wait, resource))
 		return baton__cycle_of_one(resource);
 	resource = baton__future_visit(future, &generation);

@@ -363,7 +363,7 @@ inline visit(me)
 		/* @src future.c:baton__future_visit
 		 * uint32_t state = load_seq_cst(&future->_state) */
 		atomic { TOUCH; seen = state }
-		/* @src future.c:baton__future_visit baton__future_bound(future) */
+		/* @src future.c:baton__future_visit baton__future_binding(future) */
 #ifdef BREAK_ENTERED_VISITED
 		atomic { TOUCH; visiting = resource }
 #else
@@ -631,7 +631,7 @@ proctype Canceller()
 	do
 	:: true ->
 		atomic { TOUCH; seen = state }
-		/* @src cancel.c:baton__cancel_decide baton__future_bound(future) */
+		/* @src cancel.c:baton__cancel_decide baton__future_binding(future) */
 		atomic { TOUCH; visiting = (entered -> 0 : resource) }
 		if
 		:: !visiting || (seen & FINAL) || (seen & STATE) != PENDING -> visiting = 0; break

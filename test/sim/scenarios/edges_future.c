@@ -82,7 +82,7 @@ static void wait_and_look(void *argument)
 }
 
 SIM_SCENARIO(edge_ready,
-             "[future.bound] a waiter visits a resource that it has never seen initialised")
+             "[future.bind] a waiter visits a resource that it has never seen initialised")
 {
 	sim_require(baton_manual_create(&manual) == 0);
 	baton_future_init(&future);
