@@ -135,15 +135,14 @@ static BATON_NOINLINE enum baton__met meet(struct baton__stay *stay)
  * The word says that the holder must look: looks. True: _list or the word may have changed, and the
  * caller asks again for the next step.
  */
-static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
+static BATON_NOINLINE bool look_before_task(struct baton_resource *resource, uintptr_t word)
 {
 	/* A suspend mark at the head goes first; the next look comes after that mark. */
 	if (baton__suspends(resource))
 		return false;
 	if (resource->_list && !baton__backlog_sorts(resource))
 		return baton__look(resource);
-	/* An empty inbox asks for nothing: a word that is still ATTENTION is answered by the next
-	 * take, or by the release. */
+	/* An empty inbox asks for nothing: the next take, or the release, clears ATTENTION. */
 	if (!baton__word_newest(word))
 		return false;
 	baton__take(resource);
@@ -227,7 +226,7 @@ BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
 	if (BATON_UNLIKELY(baton__word_must_look(*word))) {
 		if (baton__turn_is_shelving(resource))
 			return LEAVE;
-		if (attend(resource, *word))
+		if (look_before_task(resource, *word))
 			return AGAIN;
 	}
 	if (!task) {

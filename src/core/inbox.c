@@ -194,7 +194,7 @@ static bool look_at(struct baton_resource *resource, struct look *look)
 bool baton__look(struct baton_resource *resource)
 {
 	struct look look = {NULL, NULL, NULL};
-	bool answered = baton__word_answer(resource);
+	bool attention = baton__word_clear_attention(resource);
 
 	/* Ends: each failure is another thread's push or close. */
 	while (!look_at(resource, &look))
@@ -203,7 +203,7 @@ bool baton__look(struct baton_resource *resource)
 		obey_cancel(resource, look.cancel);
 	if (look.suspends)
 		baton__suspends_add(resource, look.suspends, look.last);
-	return answered || look.cancel || look.suspends;
+	return attention || look.cancel || look.suspends;
 }
 
 /* ---- Unlinking ---- */

@@ -20,9 +20,9 @@
 void baton__take(struct baton_resource *resource);
 
 /*
- * Answers ATTENTION when _list has entries: obeys the inbox's cancel marks, and puts the inbox's
- * suspend marks first in _list, behind the suspend marks found earlier. False: there was nothing to
- * do.
+ * What ATTENTION asks for when _list has entries: clears it, obeys the inbox's cancel marks, and
+ * puts the inbox's suspend marks first in _list, behind the suspend marks found earlier. False:
+ * there was nothing to do.
  */
 bool baton__look(struct baton_resource *resource);
 

@@ -76,7 +76,7 @@ bool baton__word_left_with_tasks(const struct baton_resource *resource)
 	return baton__word_newest(load_seq_cst(&resource->_word));
 }
 
-void baton__word_ask(struct baton_resource *resource)
+void baton__word_set_attention(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
@@ -87,13 +87,13 @@ void baton__word_ask(struct baton_resource *resource)
 		;
 }
 
-bool baton__word_answer(struct baton_resource *resource)
+bool baton__word_clear_attention(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
 	/* Ends: each failure is another thread's push or close. Relaxed: the look loads the word
 	 * again. */
-	while (baton__word_is_asking(word))
+	while (baton__word_has_attention(word))
 		if (cas_relaxed(&resource->_word, &word,
 		                (word & ~BATON__WORD_MODE) | baton__mode(resource)))
 			return true;

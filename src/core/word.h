@@ -30,8 +30,8 @@
  *   BUSY|entries|tasks -> BUSY|tasks  cut: the holder
  *   BUSY, no tasks -> resting         rest: the holder
  *   resting -> BUSY|entry             rouse: any thread, which is then the holder
- *   open -> ATTENTION                 push_mark, rouse: any thread; ask: the holder
- *   ATTENTION -> NORMAL or SPECIAL    take, answer, release, rest: the holder
+ *   open -> ATTENTION                 push_mark, rouse: any thread; set_attention: the holder
+ *   ATTENTION -> NORMAL or SPECIAL    take, clear_attention, release, rest: the holder
  *   open -> CLOSED                    close, push_mark, rouse, capture_for: any thread
  *   NORMAL or SPECIAL, unshared       init, extend: the owner
  *
@@ -108,8 +108,8 @@ BATON_INLINE bool baton__word_must_look(uintptr_t word)
 	return word & BATON__WORD_LOOK;
 }
 
-/* Is the word ATTENTION, which the holder clears by answer or take? False for a CLOSED word. */
-BATON_INLINE bool baton__word_is_asking(uintptr_t word)
+/* Is the word ATTENTION, which clear_attention or take clears? False for a CLOSED word. */
+BATON_INLINE bool baton__word_has_attention(uintptr_t word)
 {
 	return (word & BATON__WORD_MODE) == BATON__WORD_ATTENTION;
 }
@@ -150,7 +150,7 @@ BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 /* The mode that the holder leaves behind when it has looked. */
 BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resource, uintptr_t word)
 {
-	if (BATON_LIKELY(!baton__word_is_asking(word)))
+	if (BATON_LIKELY(!baton__word_has_attention(word)))
 		return word & BATON__WORD_MODE;
 	return baton__mode(resource);
 }
@@ -269,10 +269,10 @@ bool baton__word_rouse(struct baton_resource *resource, uintptr_t *word, struct 
 bool baton__word_left_with_tasks(const struct baton_resource *resource);
 
 /* Sets ATTENTION, so that the release at the end of a short path fails. Called by the holder. */
-void baton__word_ask(struct baton_resource *resource);
+void baton__word_set_attention(struct baton_resource *resource);
 
 /* Clears ATTENTION, and leaves the inbox as it is. False: the word was not ATTENTION. */
-bool baton__word_answer(struct baton_resource *resource);
+bool baton__word_clear_attention(struct baton_resource *resource);
 
 /*
  * Takes the newest entries off the inbox, so that `older` becomes the newest entry; NULL: takes all

@@ -148,8 +148,8 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 	/* Dropping calls functions of the user's. */
 	baton__callback_begin(&frame);
 	status = sort_in_lent(resource, first, count);
-	/* lend.ask */
-	baton__word_ask(resource);
+	/* lend.attention */
+	baton__word_set_attention(resource);
 	lend_give_back(resource);
 	baton__callback_end(&frame);
 	return status;

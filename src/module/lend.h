@@ -32,9 +32,9 @@
  *    Besides, each submitter under way may have a chain reserved or accepted that is not in the
  *    lanes yet.
  *
- * lend.ask: A take answers what the word asks of the holder, who alone knows the question: the task
- *    that runs may have shelved the baton (baton__shelve). So a submitter that has taken the inbox
- *    asks again. A holder that finds no question in its look goes on.
+ * lend.attention: A take clears ATTENTION, and only the holder knows what set it: the task that
+ *    runs may have shelved the baton (baton__shelve). So a submitter that has taken the inbox sets
+ *    ATTENTION again. A holder whose look finds nothing goes on.
  *
  * Progress: lock-free. A submitter that the system stops while it has the queue, or a borrowed
  * baton, keeps the tasks of this resource waiting, and no thread.

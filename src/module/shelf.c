@@ -34,7 +34,7 @@ void baton__shelve(struct baton_resource *resource)
 	baton__turn_want_shelf(resource);
 	baton__who_shelved(resource, &who);
 	/* The release at the end of a short path then fails. */
-	baton__word_ask(resource);
+	baton__word_set_attention(resource);
 }
 
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)

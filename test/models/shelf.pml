@@ -164,7 +164,7 @@ shelve:
 	 * add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED) */
 	turn = turn + WANTED;
 #ifndef BREAK_NO_ATTENTION
-	/* @src word.c:baton__word_ask
+	/* @src word.c:baton__word_set_attention
 	 * cas_relaxed(&resource->_word, &word, (word & ~BATON__WORD_MODE) | */
 	word = word | ATTENTION;
 #endif

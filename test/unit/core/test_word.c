@@ -90,13 +90,13 @@ static bool cut_all(struct baton_resource *resource, uintptr_t *word)
 
 static bool ask(struct baton_resource *resource, uintptr_t *word)
 {
-	baton__word_ask(resource);
+	baton__word_set_attention(resource);
 	return true;
 }
 
 static bool answer(struct baton_resource *resource, uintptr_t *word)
 {
-	return baton__word_answer(resource);
+	return baton__word_clear_attention(resource);
 }
 
 static bool close_it(struct baton_resource *resource, uintptr_t *word)
@@ -215,7 +215,7 @@ Test(word, the_predicates_tell_the_modes_apart)
 		cr_expect_eq(baton__word_is_busy(word), cases[i].busy, "word %zu", i);
 		cr_expect_eq(baton__word_is_closed(word), cases[i].closed, "word %zu", i);
 		cr_expect_eq(baton__word_must_look(word), cases[i].must_look, "word %zu", i);
-		cr_expect_eq(baton__word_is_asking(word), cases[i].asking, "word %zu", i);
+		cr_expect_eq(baton__word_has_attention(word), cases[i].asking, "word %zu", i);
 		cr_expect_eq(baton__word_is_plainly_busy(word), cases[i].plainly_busy, "word %zu",
 		             i);
 		cr_expect_null(baton__word_newest(word), "word %zu", i);
