@@ -24,14 +24,14 @@ int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *f
 	return error;
 }
 
-void baton__backlog_take_back(struct baton_resource *resource, const struct baton_task *first,
+void baton__backlog_unreserve(struct baton_resource *resource, const struct baton_task *first,
                               uint32_t count)
 {
 	const struct baton__backlog *table = baton__backlog(resource);
 
-	if (table && table->take_back)
-		table->take_back(resource, first);
-	baton__stats_take_back(resource, first, count);
+	if (table && table->unreserve)
+		table->unreserve(resource, first);
+	baton__stats_unpushed(resource, first, count);
 }
 
 void baton__backlog_captured(struct baton_resource *resource, const struct baton_task *task)
@@ -73,7 +73,7 @@ void baton__backlog_keep(struct baton_resource *resource, struct baton_task *old
 	}
 }
 
-void baton__backlog_give_back(struct baton_resource *resource)
+void baton__backlog_unkeep(struct baton_resource *resource)
 {
 	baton__backlog_keep(resource, NULL);
 }

@@ -25,18 +25,18 @@ enum baton__backlog_has {
 /*
  * A module's table. Where a function is NULL the backlog behaves like a plain list. A table has all
  * of take, keep, next, put_back, admit, unlink, cancel, has and rests, or none of them. The
- * submitter calls reserve and take_back; the holder calls all other functions.
+ * submitter calls reserve and unreserve; the holder calls all other functions.
  */
 struct baton__backlog {
 	/*
 	 * reserve: called before the submitter's CAS. 0; a negative errno: the chain is refused;
 	 * 1: the submit is over: the tasks have been accepted, or dropped and completed as
-	 * cancelled. `how`: flags of submit.h. take_back: the reserved chain is not accepted after
+	 * cancelled. `how`: flags of submit.h. unreserve: the reserved chain is not accepted after
 	 * all.
 	 */
 	int (*reserve)(struct baton_resource *resource, struct baton_task *first, uint32_t count,
 	               unsigned how);
-	void (*take_back)(struct baton_resource *resource, const struct baton_task *first);
+	void (*unreserve)(struct baton_resource *resource, const struct baton_task *first);
 	/* The resource was captured for a task without a reservation, which is to run at once. */
 	void (*captured)(struct baton_resource *resource, const struct baton_task *task);
 	/* A task leaves the queue, to be entered or cancelled. */
@@ -58,7 +58,7 @@ struct baton__backlog {
 	/* Sorts a chain that was taken from the inbox, linked oldest first. `cancel`: the chain may
 	 * have cancel marks, and take obeys them. */
 	void (*take)(struct baton_resource *resource, struct baton_task *oldest, bool cancel);
-	/* Keeps a chain that was accepted with the capture. NULL: gives that chain back. */
+	/* Keeps a chain that was accepted with the capture. NULL: forgets that chain. */
 	void (*keep)(struct baton_resource *resource, struct baton_task *oldest);
 	/* Puts the next entries into the empty _list. False: there are none. */
 	bool (*next)(struct baton_resource *resource);
@@ -88,12 +88,12 @@ BATON_INLINE const struct baton__backlog *baton__backlog(const struct baton_reso
 
 /*
  * Called by the submitter. reserve: counts a chain before the submitter's CAS. 0; a negative errno:
- * the chain is refused; 1: the submit is over: the tasks have been accepted or dropped. take_back:
+ * the chain is refused; 1: the submit is over: the tasks have been accepted or dropped. unreserve:
  * the reserved chain is not accepted after all.
  */
 int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *first,
                            uint32_t count, unsigned how);
-void baton__backlog_take_back(struct baton_resource *resource, const struct baton_task *first,
+void baton__backlog_unreserve(struct baton_resource *resource, const struct baton_task *first,
                               uint32_t count);
 
 /*
@@ -156,11 +156,11 @@ BATON_INLINE bool baton__backlog_sorts(const struct baton_resource *resource)
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
 
 /*
- * keep: keeps a chain that was accepted with the capture. give_back: the kept chain is not accepted
+ * keep: keeps a chain that was accepted with the capture. unkeep: the kept chain is not accepted
  * after all; no other thread has seen the chain.
  */
 void baton__backlog_keep(struct baton_resource *resource, struct baton_task *oldest);
-void baton__backlog_give_back(struct baton_resource *resource);
+void baton__backlog_unkeep(struct baton_resource *resource);
 
 /* Puts the next entries into the empty _list, after a look at the inbox. False: there are none. */
 BATON_INLINE bool baton__backlog_next(struct baton_resource *resource)
@@ -193,7 +193,7 @@ BATON_INLINE enum baton__backlog_has baton__backlog_has(const struct baton_resou
 }
 
 /* Does any entry wait, as far as can be seen? Called by the holder. */
-BATON_INLINE bool baton__any_left(const struct baton_resource *resource)
+BATON_INLINE bool baton__any_waits(const struct baton_resource *resource)
 {
 	/* Relaxed: a hint. */
 	return resource->_list || baton__word_newest(baton__word(resource)) ||

@@ -10,7 +10,8 @@
 
 #include <errno.h>
 
-BATON_NOINLINE void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own)
+BATON_NOINLINE void baton__go_on_captured(struct baton_resource *resource, uint32_t ran,
+                                          uint32_t own)
 {
 	struct baton__stay stay;
 
@@ -106,7 +107,7 @@ BATON_EXPORT void baton_inline_end_v2(struct baton_resource *resource)
 	if (baton__top(baton__self) == &baton__self->outer)
 		baton__leave_outer();
 	else
-		baton__run_on(resource, 1, 1);
+		baton__go_on_captured(resource, 1, 1);
 }
 
 BATON_EXPORT void baton_inline_left_v2(const struct baton_resource *resource)

@@ -79,7 +79,7 @@ struct baton__held {
  * Continues as the runner, and releases: for a bracket that has not released the resource. `top` is
  * as it was before the bracket. `ran`, `own`: as in baton__run_captured.
  */
-void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own);
+void baton__go_on_captured(struct baton_resource *resource, uint32_t ran, uint32_t own);
 
 /* Leaves a bracket of the outermost baton whose thread has got a frame meanwhile. */
 void baton__leave_outer(void);
@@ -161,7 +161,7 @@ BATON_INLINE void baton__leave_bare(void)
 		baton__leave_outer();
 	else if (!baton_inline_pop_release(&self->head,
 	                                   (struct baton_resource *)(top - BATON_INLINE_BARE)))
-		baton__run_on((struct baton_resource *)(top - BATON_INLINE_BARE), 1, 1);
+		baton__go_on_captured((struct baton_resource *)(top - BATON_INLINE_BARE), 1, 1);
 }
 
 /* Ends a bracket with a frame, which may be the record's `outer`. */
@@ -172,7 +172,7 @@ BATON_INLINE void baton__leave_framed(const struct baton__frame *frame, uint32_t
 
 	baton__top_set(&self->top, frame->below);
 	if (BATON_UNLIKELY(self->deferred) || !baton_inline_release(resource, BATON__NORMAL))
-		baton__run_on(resource, ran, own);
+		baton__go_on_captured(resource, ran, own);
 }
 
 /*
@@ -203,7 +203,7 @@ BATON_INLINE void baton__leave(struct baton__held *held, unsigned flags, uint32_
 		baton__leave_framed(held->frame, ran, own);
 	/* A submitter that has had the queue may have left tasks in it: the drain looks. */
 	else if (!baton__pop_release(baton__self, held->resource, held->mode, held->lent))
-		baton__run_on(held->resource, ran, own);
+		baton__go_on_captured(held->resource, ran, own);
 }
 
 /* ---- One function in a bracket ---- */

@@ -103,8 +103,8 @@ static void unmark_lane(struct baton__gauge_lane *lane)
 	store_release(&lane->marked_ns, 0);
 }
 
-void baton__gauge_take_back(struct baton__gauge *gauge, const struct baton_task *first,
-                            uint32_t count)
+void baton__gauge_unpushed(struct baton__gauge *gauge, const struct baton_task *first,
+                           uint32_t count)
 {
 	for (; gauge->lanes && count; count--, first = first->_next) {
 		struct baton__gauge_lane *lane = lane_of(gauge, first);

@@ -103,12 +103,12 @@ uint64_t baton__histogram_quantile(const struct baton__histogram *histogram, uns
 
 /*
  * Count the tasks of a chain, oldest first, for their lanes. pushed: they are about to be pushed;
- * take_back: they are not accepted after all. Called by the submitter.
+ * unpushed: they are not accepted after all. Called by the submitter.
  */
 void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *first,
                          uint32_t count);
-void baton__gauge_take_back(struct baton__gauge *gauge, const struct baton_task *first,
-                            uint32_t count);
+void baton__gauge_unpushed(struct baton__gauge *gauge, const struct baton_task *first,
+                           uint32_t count);
 
 /*
  * captured: the task has captured the resource, and was not counted as pushed. left: the task

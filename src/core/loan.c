@@ -76,7 +76,7 @@ void baton__loan_run(struct baton__stay *stay, uint32_t count)
 		return;
 	}
 	recalled = baton__recall(stay);
-	baton__loan_learn(baton__self, baton__any_left(resource), recalled);
+	baton__loan_learn(baton__self, baton__any_waits(resource), recalled);
 	(void)baton__give_back_helped(stay, true, recalled);
 }
 

@@ -56,15 +56,15 @@ static void unmark_task(struct baton_resource_stats *stats)
 	store_seq_cst(&stats->_marked_ns, 0);
 }
 
-void baton__stats_take_back(struct baton_resource *resource, const struct baton_task *first,
-                            uint32_t count)
+void baton__stats_unpushed(struct baton_resource *resource, const struct baton_task *first,
+                           uint32_t count)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
 	if (!stats)
 		return;
 	if (stats->_gauge)
-		baton__gauge_take_back(stats->_gauge, first, count);
+		baton__gauge_unpushed(stats->_gauge, first, count);
 	/* Relaxed: only compared; no other thread marks this task, which is in no queue. */
 	if (load_relaxed(&stats->_marked) == first)
 		unmark_task(stats);

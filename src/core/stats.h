@@ -56,8 +56,8 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
                          uint32_t count);
 
 /* Takes back the count of a chain that was not accepted. Called by the submitter. */
-void baton__stats_take_back(struct baton_resource *resource, const struct baton_task *first,
-                            uint32_t count);
+void baton__stats_unpushed(struct baton_resource *resource, const struct baton_task *first,
+                           uint32_t count);
 
 /*
  * A submit has captured the resource. `task`: its only task, which is not counted as pushed. NULL:

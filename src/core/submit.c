@@ -40,7 +40,7 @@ static int give_to_executor(struct baton_resource *resource)
 	baton__stay_spent(&stay);
 	/* REFUSED: no other thread has seen the tasks, and the chain goes back to the caller. */
 	if (given == BATON__REFUSED)
-		baton__backlog_give_back(resource);
+		baton__backlog_unkeep(resource);
 	/* REFUSED_TOUCHED: a helper may have run some of the chain, so all of the chain is
 	 * accepted. In both cases other threads' tasks may have been accepted while the resource
 	 * was busy. */
@@ -87,7 +87,7 @@ static int not_accepted(struct baton_resource *resource, struct chain *chain, in
 {
 	turn_back(chain);
 	if (chain->counted && baton__has_extras(resource))
-		baton__backlog_take_back(resource, chain->first, chain->count);
+		baton__backlog_unreserve(resource, chain->first, chain->count);
 	return error;
 }
 

@@ -30,7 +30,7 @@ static bool pushed_since(struct baton_resource *resource)
 
 /* True: the job has been popped or withdrawn, and the caller is the runner. False: the resource is
  * queued again, and the frame is popped. */
-static bool give_back(struct baton__stay *stay, bool did, bool withdrawn)
+static bool give_back_queued(struct baton__stay *stay, bool did, bool withdrawn)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_executor *executor = baton__executor_if_any(resource);
@@ -81,7 +81,7 @@ static bool take_job(const struct baton__stay *stay, bool cheaply)
 
 bool baton__recall(const struct baton__stay *stay)
 {
-	return !BATON__LACKS(BATON__RECALL) && !baton__any_left(stay->frame.resource) &&
+	return !BATON__LACKS(BATON__RECALL) && !baton__any_waits(stay->frame.resource) &&
 	       take_job(stay, true);
 }
 
@@ -92,7 +92,7 @@ bool baton__withdraw(const struct baton__stay *stay)
 
 bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 {
-	if (!give_back(stay, did, withdrawn))
+	if (!give_back_queued(stay, did, withdrawn))
 		return false;
 	/* Tasks that are left are handed off, not run here. */
 	baton__stay_spent(stay);
@@ -110,7 +110,7 @@ bool baton__give_back_unshelved(struct baton_resource *resource)
 	struct baton__stay stay = {0};
 
 	baton__frame_push(&stay.frame, resource);
-	if (!give_back(&stay, true, false))
+	if (!give_back_queued(&stay, true, false))
 		return false;
 	baton__frame_pop(&stay.frame);
 	return true;
@@ -166,7 +166,7 @@ bool baton__visit_leave(struct baton_future *future, struct baton_resource *reso
 
 /* The runner has left, and this visitor holds the baton: for the release, or for the work that a
  * kick has brought. */
-static void go_on(struct baton_resource *resource)
+static void go_on_as_runner(struct baton_resource *resource)
 {
 	enum baton__place place = baton__place(resource);
 	struct baton__stay stay;
@@ -189,11 +189,11 @@ static void go_on(struct baton_resource *resource)
 void baton__visit_end(struct baton_resource *resource)
 {
 	if (baton__turn_end_visit(resource))
-		go_on(resource);
+		go_on_as_runner(resource);
 }
 
 void baton__visit_look(struct baton_resource *resource)
 {
 	if (BATON_UNLIKELY(baton__turn_take_over(resource)))
-		go_on(resource);
+		go_on_as_runner(resource);
 }

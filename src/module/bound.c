@@ -385,7 +385,7 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 	return 1;
 }
 
-void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first)
+void baton__bound_unreserve(struct baton_resource *resource, const struct baton_task *first)
 {
 	/* Relaxed: the reservation has published nothing. */
 	(void)sub_relaxed(&baton__bound(resource)->_pushed, weight(chain_amount(resource, first)));

@@ -63,7 +63,7 @@ bool baton__bound_reserve_beyond(struct baton_resource *resource, const struct b
 void baton__bound_exceed(struct baton_resource *resource, const struct baton_task *first);
 
 /* Takes the reservation of a chain back, which is not accepted. */
-void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first);
+void baton__bound_unreserve(struct baton_resource *resource, const struct baton_task *first);
 
 /* A task was captured without a reservation, and leaves next. Called by the holder. */
 void baton__bound_captured(struct baton_resource *resource, const struct baton_task *task);

@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct baton_bound) == 104, "part of the ABI");
 	.admit = baton__lanes_admit, .cancel = baton__lanes_cancel, .has = baton__lanes_has,       \
 	.rests = baton__lanes_rest
 #define BOUND                                                                                      \
-	.reserve = baton__bound_reserve, .take_back = baton__bound_take_back,                      \
+	.reserve = baton__bound_reserve, .unreserve = baton__bound_unreserve,                      \
 	.captured = baton__bound_captured, .left = baton__bound_left,                              \
 	.set_aside = baton__bound_set_aside, .look = baton__bound_look
 

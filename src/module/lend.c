@@ -48,13 +48,13 @@ bool baton__lend_regain(struct baton_resource *resource, bool leave)
 		if (lent == BATON__KEPT)
 			return true;
 		/* [lend.queue] acquire: what submitters did with the queue; pairs with [lend.queue]
-		 * in lend_give_back */
+		 * in lend_return */
 		if (lent == BATON__OPEN && cas_acquire(word, &lent, BATON__KEPT))
 			return true;
 		if (lent != BATON__TAKEN)
 			continue;
 		/* [lend.baton] release: all that the holder did; pairs with [lend.baton] in
-		 * lend_give_back. Last touch. */
+		 * lend_return. Last touch. */
 		if (!leave || cas_release(word, &lent, BATON__LEFT))
 			return false;
 	}
@@ -73,12 +73,12 @@ static bool lend_take(struct baton_bound *bound)
 	uint32_t open = BATON__OPEN;
 
 	/* [lend.queue] acquire: what the holder and other submitters did with the queue; pairs with
-	 * [lend.queue] in open and lend_give_back */
+	 * [lend.queue] in open and lend_return */
 	return load_relaxed(&bound->_lent) == BATON__OPEN &&
 	       cas_acquire(&bound->_lent, &open, BATON__TAKEN);
 }
 
-static void lend_give_back(struct baton_resource *resource)
+static void lend_return(struct baton_resource *resource)
 {
 	uint32_t *word = &baton__bound(resource)->_lent;
 	uint32_t taken = BATON__TAKEN;
@@ -150,7 +150,7 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 	status = sort_in_lent(resource, first, count);
 	/* lend.attention */
 	baton__word_set_attention(resource);
-	lend_give_back(resource);
+	lend_return(resource);
 	baton__callback_end(&frame);
 	return status;
 }

@@ -22,7 +22,7 @@
  *   KEPT -> OPEN                 open: the holder
  *   OPEN -> KEPT, TAKEN -> LEFT  regain: the holder
  *   OPEN -> TAKEN                lend_take: any submitter
- *   TAKEN -> OPEN, LEFT -> KEPT  lend_give_back: the submitter; after LEFT it is the holder
+ *   TAKEN -> OPEN, LEFT -> KEPT  lend_return: the submitter; after LEFT it is the holder
  *
  * Invariants:
  * lend.after: A holder that lends the queue has no postponed marks in its stay, which it would have

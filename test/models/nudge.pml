@@ -186,14 +186,14 @@ proctype Waiter(byte me)
 			turn = QUEUED;
 #ifndef BREAK_GIVE_BACK_SILENT
 			if
-			/* @src visit.c:give_back baton__thread_nudge_for(resource, member) */
+			/* @src visit.c:give_back_queued baton__thread_nudge_for(resource, member) */
 			:: did -> nudge_for()
 #ifndef BREAK_PUSHED_SINCE
 			/* @src visit.c:pushed_since
 			 * baton__thread_any_asleep() && baton__word_newest */
 			:: !did && sleepers ->
 				if
-				/* @src visit.c:give_back busy && (did || pushed_since(resource)) */
+				/* @src visit.c:give_back_queued busy && (did || pushed_since(resource)) */
 				:: HAS_TASK -> nudge_for()
 				:: else
 				fi

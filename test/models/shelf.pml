@@ -364,7 +364,7 @@ unshelve:
 #ifndef BREAK_BORROWED_IGNORED
 		/* @src shelf.c:go_on_unshelved
 		 * if (!baton__turn_seems_held(resource) && !baton__give_back_unshelved(resource)) */
-		/* @src visit.c:baton__give_back_unshelved give_back(&stay, true, false) */
+		/* @src visit.c:baton__give_back_unshelved give_back_queued(&stay, true, false) */
 		:: (turn & PHASE) == HELPED ->
 			turn = turn - HELPED + QUEUED;
 			give_up_baton();

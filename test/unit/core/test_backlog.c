@@ -34,7 +34,7 @@ static int reserve(struct baton_resource *resource, struct baton_task *first, ui
 	return 0;
 }
 
-static void take_back(struct baton_resource *resource, const struct baton_task *first)
+static void unreserve(struct baton_resource *resource, const struct baton_task *first)
 {
 	of(resource)->waiting--;
 }
@@ -131,7 +131,7 @@ static enum baton__backlog_has has(const struct baton_resource *resource)
 
 static const struct baton__backlog table = {
 	.reserve = reserve,
-	.take_back = take_back,
+	.unreserve = unreserve,
 	.captured = captured,
 	.left = left,
 	.take = take,

@@ -296,7 +296,7 @@ Test(board, a_lane_knows_its_oldest_also_behind_the_mark, .timeout = 10)
 	expect_lane(gauge, 1, 0);
 	/* A submit that is not accepted leaves nothing. */
 	baton__gauge_pushed(gauge, &tasks[0].task, 3);
-	baton__gauge_take_back(gauge, &tasks[0].task, 3);
+	baton__gauge_unpushed(gauge, &tasks[0].task, 3);
 	expect_lane(gauge, 1, 0);
 	baton__gauge_pushed(gauge, &tasks[1].task, 1);
 	expect_lane(gauge, 1, 1);

@@ -307,7 +307,7 @@ static void push(struct queue *queue, uint64_t *state)
 	baton__gauge_pushed(&queue->gauge, &queue->waiting[first]->task, (uint32_t)count);
 	if (rng_below(state, 4))
 		return;
-	baton__gauge_take_back(&queue->gauge, &queue->waiting[first]->task, (uint32_t)count);
+	baton__gauge_unpushed(&queue->gauge, &queue->waiting[first]->task, (uint32_t)count);
 	for (; queue->count > first; queue->count--)
 		for (size_t lane = 0; lane < queue->shown; lane++)
 			if (queue->marked[lane] == &queue->waiting[queue->count - 1]->task)
