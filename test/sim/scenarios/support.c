@@ -156,8 +156,8 @@ SIM_UNSEEN static void check_order(const struct sim_note *note)
 	for (unsigned i = 0; i < topic->note_count; i++) {
 		const struct sim_note *other = topic->notes[i];
 
-		if (other != note && other->topic == topic && waits(other) && other->ended &&
-		    other->ended < note->began)
+		if (other != note && other->topic == topic && other->lane == note->lane &&
+		    waits(other) && other->ended && other->ended < note->began)
 			sim_fail("order: a task runs before one that was submitted earlier");
 	}
 }
@@ -200,17 +200,20 @@ static int run_note(struct baton_task *task)
 	return note->status;
 }
 
-static void cancel_note(struct baton_task *task)
+void sim_note_cancelled(struct sim_note *note)
 {
-	struct sim_note *note = baton_container_of(task, struct sim_note, task);
-
 	note_fate(note, SIM_CANCELLED);
 	sim_retire(&note->task, sizeof(note->task));
 }
 
+static void cancel_note(struct baton_task *task)
+{
+	sim_note_cancelled(baton_container_of(task, struct sim_note, task));
+}
+
 void sim_note_init(struct sim_note *note, struct sim_topic *topic, bool with_future)
 {
-	*note = (struct sim_note){.topic = topic, .own_future = with_future};
+	*note = (struct sim_note){.topic = topic, .entry = &note->task, .own_future = with_future};
 	baton_future_init(&note->future);
 	baton_task_init(&note->task, run_note, with_future ? &note->future : NULL);
 }
@@ -242,13 +245,13 @@ SIM_UNSEEN int sim_note_end(struct sim_note *note, int status)
 int sim_note_submit(struct sim_note *note)
 {
 	sim_note_begin(note);
-	return sim_note_end(note, baton_submit(&note->topic->resource, &note->task));
+	return sim_note_end(note, baton_submit(&note->topic->resource, note->entry));
 }
 
 int sim_note_submit_later(struct sim_note *note)
 {
 	sim_note_begin(note);
-	return sim_note_end(note, baton_submit_later(&note->topic->resource, &note->task));
+	return sim_note_end(note, baton_submit_later(&note->topic->resource, note->entry));
 }
 
 int sim_note_post(struct sim_note *note)
@@ -268,10 +271,12 @@ int sim_note_call(struct sim_note *note)
 	return status;
 }
 
-SIM_UNSEEN static void never(struct sim_note *note)
+SIM_UNSEEN void sim_note_never(struct sim_note *note)
 {
 	if (note->fate == SIM_RAN)
 		sim_fail("a task has run whose cancel succeeds");
+	if (note->never)
+		sim_fail("two cancels of a task succeed");
 	note->never = true;
 }
 
@@ -280,7 +285,7 @@ int sim_note_cancel(struct sim_note *note)
 	int status = baton_future_cancel(&note->future);
 
 	if (!status)
-		never(note);
+		sim_note_never(note);
 	return status;
 }
 
@@ -351,6 +356,14 @@ SIM_UNSEEN unsigned sim_left(const struct sim_topic *topic, unsigned but)
 		left += topic->notes[i]->topic == topic && !settled(topic->notes[i]) &&
 		        topic->notes[i]->submitter != but;
 	return left;
+}
+
+SIM_UNSEEN void sim_awaited(const struct sim_topic *topic, uint32_t began)
+{
+	for (unsigned i = 0; i < topic->note_count; i++)
+		if (topic->notes[i]->ended && topic->notes[i]->ended < began &&
+		    !settled(topic->notes[i]))
+			sim_fail("await has not waited for a task");
 }
 
 SIM_UNSEEN void sim_not_delayed(const struct sim_topic *topic)

@@ -57,6 +57,8 @@ struct sim_topic {
 struct sim_note {
 	struct baton_task task;
 	struct baton_future future;
+	struct baton_task *entry; /* what is submitted: `task`, or a task that calls sim_note_run */
+	unsigned lane;            /* tasks of one lane have their order */
 	struct sim_topic *topic;
 	int status;                          /* what its function returns */
 	void (*body)(struct sim_note *note); /* called inside, may be NULL */
@@ -93,6 +95,11 @@ int sim_note_end(struct sim_note *note, int status);
 int sim_note_post(struct sim_note *note);
 int sim_note_call(struct sim_note *note);
 void *sim_note_run(void *note);
+
+/* A cancel has succeeded: it must not run. */
+void sim_note_never(struct sim_note *note);
+/* For an entry of another sort: it is cancelled, and has no future. */
+void sim_note_cancelled(struct sim_note *note);
 
 /* Cancels; if that succeeds it must not run. baton_future_cancel's status. */
 int sim_note_cancel(struct sim_note *note);
@@ -138,6 +145,9 @@ void sim_stage_end_finalised(struct sim_stage *stage);
 /* Every block of the library's that is left is a thread's record, or a node that one has cached.
  * When the other threads have ended and executors are destroyed. */
 void sim_no_leaks(void);
+
+/* Whoever began to await at this step knows that all earlier notes are over. */
+void sim_awaited(const struct sim_topic *topic, uint32_t began);
 
 /*
  * For `frozen`, where an executor has a thread that is not frozen: every submit of the others' has
