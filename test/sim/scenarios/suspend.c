@@ -3,18 +3,15 @@
  * Suspending, resuming, quiescing. While a topic is suspended its suspender writes what
  * otherwise only tasks write: an edge that is missing is a race.
  */
-#include "support.h"
+#include "script.h"
 
 #include <baton/suspend.h>
 
 #include "base/atomic.h"
 
-static struct sim_stage stage;
-static struct sim_note *const notes = stage.notes;
-static struct sim_topic *const topic = &stage.topic;
+static struct sim_note *const notes = sim_script_stage.notes;
+static struct sim_topic *const topic = &sim_script_stage.topic;
 static struct baton_suspension suspensions[2];
-static struct sim_topic others[2];
-static int results[2];
 
 static void suspended(struct sim_topic *held)
 {
@@ -25,169 +22,96 @@ static void suspended(struct sim_topic *held)
 	sim_require(held->changes == before);
 }
 
-static void suspend_wait_resume(void *argument)
+SIM_VERB(suspend, SIM_OK)
 {
-	struct baton_suspension *suspension = argument;
-
-	sim_require(baton_resource_suspend(&topic->resource, suspension) == 0);
-	sim_require(baton_suspension_wait(suspension, NULL) == 0);
-	suspended(topic);
-	sim_require(baton_resource_resume(suspension) == 0);
+	return baton_resource_suspend(&topic->resource, &suspensions[number]);
 }
 
-SIM_SCENARIO(suspend_submit, "suspending beside submitters, inline", .bound = 2)
+SIM_VERB(suspend_lower, SIM_OK)
 {
-	sim_stage_init(&stage, 10, 64, 0);
-	sim_note_init(&notes[0], topic, false);
-	sim_note_init(&notes[1], topic, false);
-	sim_start(suspend_wait_resume, &suspensions[0]);
-	sim_start(sim_does_submit_two, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
+	return baton_resource_suspend_lower(&topic->resource, &suspensions[number]);
 }
 
-SIM_SCENARIO(suspend_submit_future, "the same, of a task with a future", .bound = 2)
+SIM_VERB(resume, SIM_OK)
 {
-	sim_stage_init(&stage, 10, 64, 0);
-	sim_note_init(&notes[0], topic, true);
-	sim_start(suspend_wait_resume, &suspensions[0]);
-	sim_start(sim_does_submit_and_wait, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
+	return baton_resource_resume(&suspensions[number]);
 }
 
-SIM_SCENARIO(suspend_queued, "a queued resource: the suspender, its executor and a helper",
-             .bound = 1)
+SIM_VERB(effective, SIM_OK)
 {
-	sim_stage_init(&stage, 10, 1, 2);
-	sim_start(suspend_wait_resume, &suspensions[0]);
-	sim_start(sim_does_wait, &notes[1]);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_stage_end(&stage);
+	return baton_suspension_wait(&suspensions[number], NULL);
 }
 
-SIM_SCENARIO(suspend_overtakes, "nothing that was queued before runs, whoever comes to the mark")
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_require(baton_resource_suspend(&topic->resource, &suspensions[0]) == 0);
-	sim_start(sim_does_wait, &notes[1]);
-	sim_require(baton_suspension_wait(&suspensions[0], NULL) == 0);
-	sim_require(sim_left(topic, SIM_THREADS_MAX) == 2);
-	suspended(topic);
-	sim_require(baton_resource_resume(&suspensions[0]) == 0);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_stage_end(&stage);
-}
-
-static void wait_in_time(void *none)
+SIM_VERB(effective_soon, SIM_OK)
 {
 	struct timespec deadline = sim_in(1000000000);
 
-	sim_require(baton_suspension_wait(&suspensions[0], &deadline) == 0);
-	sim_require(sim_left(topic, SIM_THREADS_MAX) == 2);
+	return baton_suspension_wait(&suspensions[number], &deadline);
 }
 
-SIM_SCENARIO(suspend_in_time, "a wait with a deadline obeys the mark, and enters no task")
+SIM_VERB(ineffective, SIM_OK)
 {
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_require(baton_resource_suspend(&topic->resource, &suspensions[0]) == 0);
-	/* The only thread that drives the executor waits for the wait. */
-	sim_join(sim_start(wait_in_time, NULL));
+	sim_require(!baton_suspension_is_effective(&suspensions[number]));
+	return 0;
+}
+
+/* Only the suspender touches what the tasks write. */
+SIM_VERB(alone, SIM_OK)
+{
 	suspended(topic);
-	sim_require(baton_resource_resume(&suspensions[0]) == 0);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_stage_end(&stage);
+	return 0;
 }
 
-SIM_SCENARIO(suspend_later, "limit 0: only the executor's thread comes to the mark", .bound = 1)
+SIM_VERB(alone_if_effective, SIM_OK)
 {
-	sim_stage_init(&stage, 0, 1, 2);
-	sim_start(suspend_wait_resume, &suspensions[0]);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_note_over(&notes[1]);
-	sim_stage_end(&stage);
-}
-
-SIM_SCENARIO(suspend_twice, "two suspenders have it one after the other", .bound = 2)
-{
-	sim_stage_init(&stage, 10, 64, 0);
-	sim_note_init(&notes[0], topic, false);
-	sim_start(suspend_wait_resume, &suspensions[0]);
-	sim_start(suspend_wait_resume, &suspensions[1]);
-	sim_start(sim_does_submit, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
-}
-
-/* Perhaps before it has taken effect. */
-static void suspend_resume(void *argument)
-{
-	struct baton_suspension *suspension = argument;
-
-	sim_require(baton_resource_suspend(&topic->resource, suspension) == 0);
-	if (baton_suspension_is_effective(suspension))
+	if (baton_suspension_is_effective(&suspensions[number]))
 		suspended(topic);
-	sim_require(baton_resource_resume(suspension) == 0);
-	sim_require(!baton_suspension_is_effective(suspension));
+	return 0;
 }
 
-SIM_SCENARIO(suspend_withdraw, "resumed before or after it has taken effect", .bound = 2)
-{
-	sim_stage_init(&stage, 10, 64, 0);
-	sim_note_init(&notes[0], topic, false);
-	sim_note_init(&notes[1], topic, false);
-	sim_start(suspend_resume, &suspensions[0]);
-	sim_start(sim_does_submit_two, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
-}
+SIM_SCRIPT(suspend_submit, 2, "suspending beside submitters, inline",
+           "| A: suspend 0; effective 0; alone; resume 0 | B: submit a b")
 
-SIM_SCENARIO(suspend_withdraw_queued, "the same, of a queued resource, beside another", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(suspend_resume, &suspensions[0]);
-	sim_start(suspend_resume, &suspensions[1]);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_note_over(&notes[1]);
-	sim_stage_end(&stage);
-}
+SIM_SCRIPT(suspend_submit_future, 2, "the same, of a task with a future",
+           "futures a | A: suspend 0; effective 0; alone; resume 0 | B: submit a; wait a")
 
-static void close_and_await(void *argument)
+SIM_SCRIPT(suspend_queued, 1, "a queued resource: the suspender, its executor and a helper",
+           "quantum 1; queued a b | A: suspend 0; effective 0; alone; resume 0 | B: wait b")
+
+SIM_SCRIPT(suspend_overtakes, 0, "nothing that was queued before runs, whoever comes to the mark",
+           "queued a b; suspend 0 | A: wait b | effective 0; left 2; alone; resume 0")
+
+/* The only thread that drives the executor waits for the wait. */
+SIM_SCRIPT(suspend_in_time, 0, "a wait with a deadline obeys the mark, and enters no task",
+           "queued a b; suspend 0 | A: effective_soon 0; left 2 | join; alone; resume 0")
+
+SIM_SCRIPT(suspend_later, 1, "limit 0: only the executor's thread comes to the mark",
+           "limit 0; quantum 1; queued a b | A: suspend 0; effective 0; alone; resume 0")
+
+SIM_SCRIPT(suspend_twice, 2, "two suspenders have it one after the other",
+           "| A: suspend 0; effective 0; alone; resume 0"
+           "| B: suspend 1; effective 1; alone; resume 1"
+           "| C: submit a")
+
+SIM_SCRIPT(suspend_withdraw, 2, "resumed before or after it has taken effect",
+           "| A: suspend 0; alone_if_effective 0; resume 0; ineffective 0 | B: submit a b")
+
+SIM_SCRIPT(suspend_withdraw_queued, 1, "the same, of a queued resource, beside another",
+           "queued a b"
+           "| A: suspend 0; alone_if_effective 0; resume 0; ineffective 0"
+           "| B: suspend 1; alone_if_effective 1; resume 1; ineffective 1")
+
+/* A suspension that was accepted is over, too. */
+SIM_VERB(settled, SIM_OK)
 {
-	(void)baton_resource_close(&topic->resource);
-	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
-	/* A suspension that was accepted is over, too. */
 	sim_require(load_relaxed(&topic->resource._word) == BATON__WORD_CLOSED);
+	return 0;
 }
 
-static void suspend_if_open(void *argument)
-{
-	struct baton_suspension *suspension = argument;
-	int status = baton_resource_suspend(&topic->resource, suspension);
-
-	sim_require(status == 0 || status == -EPIPE);
-	if (status)
-		return;
-	sim_require(baton_suspension_wait(suspension, NULL) == 0);
-	suspended(topic);
-	sim_require(baton_resource_resume(suspension) == 0);
-}
-
-SIM_SCENARIO(suspend_close, "a close and an await beside a suspension", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(suspend_if_open, &suspensions[0]);
-	sim_start(close_and_await, NULL);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_note_over(&notes[1]);
-	sim_stage_end(&stage);
-}
+SIM_SCRIPT(suspend_close, 1, "a close and an await beside a suspension",
+           "queued a b"
+           "| A: suspend 0 = ok / closed; effective 0; alone; resume 0"
+           "| B: close; await; settled")
 
 static struct baton_task finaliser;
 static unsigned finals;
@@ -195,129 +119,55 @@ static unsigned finals;
 static int count_final(struct baton_task *task)
 {
 	finals++;
-	/* An accepted suspension is over. */
-	sim_require(load_relaxed(&topic->resource._word) == BATON__WORD_CLOSED);
-	return 0;
+	return sim_verb_settled(NULL, 0);
 }
 
-static void closes_then(struct sim_note *note)
+static void one_final(void)
 {
-	baton_task_init(&finaliser, count_final, NULL);
-	sim_require(baton_resource_close_then(&note->topic->resource, &finaliser) == 0);
-}
-
-SIM_SCENARIO(suspend_finalised, "the suspension comes when the finaliser has been postponed",
-             .bound = 2)
-{
-	sim_topic_init(topic, 10, 64, NULL);
-	sim_note_init(&notes[0], topic, false);
-	notes[0].body = closes_then;
-	sim_start(suspend_if_open, &suspensions[0]);
-	sim_does_submit(&notes[0]);
-	sim_join_all();
 	sim_require(finals == 1);
-	sim_settled(topic);
-	sim_no_leaks();
 }
 
-static void cancel_all(void *argument)
+SIM_VERB(close_then_settled, SIM_OK)
 {
-	sim_require(baton_resource_cancel_pending(&topic->resource) == 0);
-	(void)sim_note_cancel(&notes[1]);
+	sim_script_mark(&sim_script_marks.ended);
+	sim_script_before_close(one_final);
+	baton_task_init(&finaliser, count_final, NULL);
+	return baton_resource_close_then(&topic->resource, &finaliser);
 }
 
-SIM_SCENARIO(suspend_cancel, "cancels, of all and of one task, beside a suspension", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(suspend_wait_resume, &suspensions[0]);
-	sim_start(cancel_all, NULL);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_note_over(&notes[1]);
-	sim_stage_end(&stage);
-}
+SIM_SCRIPT(suspend_finalised, 2, "the suspension comes when the finaliser has been postponed",
+           "bare"
+           "| A: suspend 0 = ok / closed; effective 0; alone; resume 0"
+           "| a: close_then_settled"
+           "| submit a")
 
-static void suspend_in_order(void *argument)
-{
-	for (int i = 0; i < 2; i++)
-		sim_require(baton_resource_suspend(&topic->resource, &suspensions[i]) == 0);
-	sim_require(baton_suspension_wait(&suspensions[0], NULL) == 0);
-	sim_require(!baton_suspension_is_effective(&suspensions[1]));
-	sim_require(baton_resource_resume(&suspensions[0]) == 0);
-	sim_require(baton_suspension_wait(&suspensions[1], NULL) == 0);
-	suspended(topic);
-	sim_require(baton_resource_resume(&suspensions[1]) == 0);
-}
+SIM_SCRIPT(suspend_cancel, 1, "cancels, of all and of one task, beside a suspension",
+           "queued a b"
+           "| A: suspend 0; effective 0; alone; resume 0"
+           "| B: cancel_all; cancel b")
 
-SIM_SCENARIO(suspend_order, "two suspensions take effect in their order, beside cancels that look",
-             .bound = 2)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(suspend_in_order, NULL);
-	sim_start(cancel_all, NULL);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_note_over(&notes[1]);
-	sim_stage_end(&stage);
-}
+SIM_SCRIPT(suspend_order, 2, "two suspensions take effect in their order, beside cancels that look",
+           "queued a b"
+           "| A: suspend 0 1; effective 0; ineffective 1; resume 0; effective 1; alone; resume 1"
+           "| B: cancel_all; cancel b")
 
 /* ---- From inside ---- */
 
-static void wait_and_resume(void *argument)
-{
-	sim_require(baton_suspension_wait(argument, NULL) == 0);
-	suspended(topic);
-	sim_require(baton_resource_resume(argument) == 0);
-}
+SIM_SCRIPT(suspend_inside, 2, "a task suspends its resource, another thread resumes it",
+           "| a: suspend 0; ineffective 0; effective 0 = deadlock; start B"
+           "| B: effective 0; alone; resume 0"
+           "| A: submit a b")
 
-static void suspends(struct sim_note *note)
-{
-	sim_require(baton_resource_suspend(&note->topic->resource, &suspensions[0]) == 0);
-	sim_require(!baton_suspension_is_effective(&suspensions[0]));
-	sim_require(baton_suspension_wait(&suspensions[0], NULL) == -EDEADLK);
-	sim_start(wait_and_resume, &suspensions[0]);
-}
-
-SIM_SCENARIO(suspend_inside, "a task suspends its resource, another thread resumes it", .bound = 2)
-{
-	sim_stage_init(&stage, 10, 64, 0);
-	sim_note_init(&notes[0], topic, false);
-	sim_note_init(&notes[1], topic, false);
-	notes[0].body = suspends;
-	sim_start(sim_does_submit_two, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
-}
-
-/* The task that was submitted before the suspension, and has not run. */
-static void wait_before_task(void *argument)
-{
-	sim_require(baton_suspension_wait(argument, NULL) == 0);
-	sim_require(sim_left(topic, SIM_THREADS_MAX) == 1);
-	suspended(topic);
-	sim_require(baton_resource_resume(argument) == 0);
-}
-
-static void submits_and_suspends(struct sim_note *note)
-{
-	sim_require(sim_note_submit(&notes[1]) == 0);
-	sim_require(baton_resource_suspend(&note->topic->resource, &suspensions[0]) == 0);
-	sim_start(wait_before_task, &suspensions[0]);
-}
-
-SIM_SCENARIO(suspend_overtakes_inbox, "the mark overtakes a task that is in the inbox, too",
-             .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 0);
-	sim_note_init(&notes[0], topic, false);
-	sim_note_init(&notes[1], topic, false);
-	notes[0].body = submits_and_suspends;
-	sim_start(sim_does_submit, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
-}
+/* Task b was submitted before the suspension, and has not run. */
+SIM_SCRIPT(suspend_overtakes_inbox, 1, "the mark overtakes a task that is in the inbox, too",
+           "| a: submit b; suspend 0; start B"
+           "| B: effective 0; left 1; alone; resume 0"
+           "| A: submit a")
 
 /* ---- Quiescing ---- */
+
+static struct sim_topic others[2];
+static int results[2];
 
 static void quiesce(void *argument)
 {
@@ -340,19 +190,19 @@ static void quiesce(void *argument)
 
 static void begin_quiesce(void)
 {
-	sim_require(baton_manual_create(&stage.manual) == 0);
+	sim_require(baton_manual_create(&sim_script_stage.manual) == 0);
 	for (int i = 0; i < 2; i++)
-		sim_topic_init(&others[i], 10, 64, baton_manual_executor(stage.manual));
+		sim_topic_init(&others[i], 10, 64, baton_manual_executor(sim_script_stage.manual));
 }
 
 static void end_quiesce(void)
 {
-	sim_drive(stage.manual);
+	sim_drive(sim_script_stage.manual);
 	for (int i = 0; i < 2; i++)
 		sim_settled(&others[i]);
 	for (int i = 0; i < 2; i++)
 		sim_topic_close(&others[i]);
-	baton_manual_destroy(stage.manual);
+	baton_manual_destroy(sim_script_stage.manual);
 	sim_no_leaks();
 }
 
