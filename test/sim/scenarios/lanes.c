@@ -1,186 +1,127 @@
 /* SPDX-License-Identifier: MIT */
 /* Lanes: the holder sorts the tasks beside pushers, awaits, cancels, helpers and the end. */
-#include "labelled.h"
+#include "script.h"
 
-/* Three pieces in the queue, of lanes 1, 0, 1, and one run of them at a time. */
-static void init_queued(uint32_t quantum, bool futures)
+static struct sim_topic *const topic = &sim_script_stage.topic;
+static struct baton_lane array[2];
+static struct baton_lanes lanes;
+static struct baton_labelled labels[SIM_SCRIPT_NOTES];
+static int lower_changes; /* by tasks of lane 1 */
+
+static struct sim_note *note_of(struct baton_task *task)
 {
-	sim_scene_init(10, quantum, 2, NULL);
-	sim_calm(true);
-	for (unsigned i = 0; i < 3; i++)
-		sim_require(sim_piece_submit_later(sim_piece_init(i, i != 1, futures)) == 0);
-	sim_calm(false);
+	struct baton_labelled *label = baton_container_of(task, struct baton_labelled, task);
+
+	return &sim_script_stage.notes[label - labels];
 }
 
-SIM_SCENARIO(lanes_push, "two who push into two lanes: all run, each lane in order")
+static int run_labelled(struct baton_task *task)
 {
-	init_queued(1, false);
-	sim_start(sim_does_piece, sim_piece_init(3, 0, false));
-	sim_start(sim_does_piece, sim_piece_init(4, 1, false));
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
+	struct sim_note *note = note_of(task);
+
+	(void)sim_note_run(note);
+	if (note->lane == 1)
+		lower_changes++;
+	return 0;
 }
 
-SIM_SCENARIO(lanes_await, "await waits for all lanes, beside a pusher and its runner")
+static void cancel_labelled(struct baton_task *task)
 {
-	init_queued(1, false);
-	sim_start(sim_does_await, NULL);
-	sim_start(sim_does_piece, sim_piece_init(3, 0, false));
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
+	sim_note_cancelled(note_of(task));
 }
 
-SIM_SCENARIO(lanes_await_two, "two awaits, each for what it has submitted", .bound = 1)
+static int set_lane(struct sim_note *note, unsigned lane)
 {
-	init_queued(1, false);
-	sim_start(sim_does_await, NULL);
-	sim_start(sim_does_await, NULL);
-	sim_start(sim_does_piece, sim_piece_init(3, 1, false));
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
+	struct baton_labelled *label = &labels[note - sim_script_stage.notes];
+
+	baton_labelled_init(label, run_labelled, note->own_future ? &note->future : NULL);
+	baton_stamp_set_lane(&label->stamp, lane);
+	label->cancelled = cancel_labelled;
+	note->entry = &label->task;
+	note->lane = lane;
+	return 0;
 }
 
-SIM_SCENARIO(lanes_helper, "who waits for a low one helps with the higher ones")
+SIM_VERB(upper, SIM_OK)
 {
-	init_queued(1, true);
-	sim_start(sim_does_piece_and_wait, sim_piece_init(3, 1, true));
-	sim_start(sim_does_piece, sim_piece_init(4, 0, false));
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
+	return set_lane(note, 0);
 }
 
-static void cancel_all_then_submit(void *piece)
+SIM_VERB(lower, SIM_OK)
 {
-	sim_require(baton_resource_cancel_pending(&sim_scene.topic.resource) == 0);
-	sim_does_piece(piece);
+	return set_lane(note, 1);
 }
 
-SIM_UNSEEN static void check_none_after(const struct sim_piece *later)
+SIM_UNSEEN static void lanes_are_empty(void)
 {
-	sim_require(later->fate == SIM_RAN);
-	for (int i = 0; i < 3; i++)
-		if (sim_scene.pieces[i].fate == SIM_RAN &&
-		    sim_scene.pieces[i].entered > later->entered)
-			sim_fail("an older task runs after a cancel_pending was obeyed");
+	if (lanes._busy || lanes._older || lanes._marks)
+		sim_fail("something is left in the lanes");
 }
 
-SIM_SCENARIO(lanes_cancel_pending, "what is older is cancelled or has run; what comes later runs")
+SIM_VERB(lanes, SIM_OK)
 {
-	init_queued(1, false);
-	sim_start(cancel_all_then_submit, sim_piece_init(3, 0, false));
-	sim_start(sim_does_piece, sim_piece_init(4, 1, false));
-	sim_drive(sim_scene.manual);
-	check_none_after(&sim_scene.pieces[3]);
-	sim_scene_end();
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&topic->resource, &lanes);
+	sim_script_after_close(lanes_are_empty);
+	return 0;
 }
 
-SIM_SCENARIO(lanes_everything, "pushers, an await, cancel_pending and a helper", .bound = 1)
+/* Nobody but the suspender touches what the tasks of lane 1 write. */
+SIM_VERB(lower_alone, SIM_OK)
 {
-	init_queued(1, true);
-	sim_start(cancel_all_then_submit, sim_piece_init(3, 1, false));
-	sim_start(sim_does_piece_and_wait, sim_piece_init(4, 1, true));
-	sim_start(sim_does_await, NULL);
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
+	int before = ++lower_changes;
+
+	sim_point();
+	sim_require(lower_changes == before);
+	return 0;
 }
 
-static void cancel_one(void *piece)
-{
-	int status = baton_future_cancel(&((struct sim_piece *)piece)->future);
+SIM_SCRIPT(lanes_push, 0, "two who push into two lanes: all run, each lane in order",
+           "lanes; quantum 1; lower a c e; upper b d; later a b c | A: submit d | B: submit e")
 
-	sim_require(status == 0 || status == -EALREADY || status == -EINPROGRESS);
-	sim_piece_wait(piece);
-}
+SIM_SCRIPT(lanes_await, 0, "await waits for all lanes, beside a pusher and its runner",
+           "lanes; quantum 1; lower a c; upper b d; later a b c | A: await | B: submit d")
 
-SIM_SCENARIO(lanes_cancel_one, "one is taken out of the middle of its lane")
-{
-	init_queued(1, true);
-	sim_start(cancel_one, &sim_scene.pieces[0]);
-	sim_start(cancel_one, &sim_scene.pieces[2]);
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
-}
+SIM_SCRIPT(lanes_await_two, 1, "two awaits, each for what it has submitted",
+           "lanes; quantum 1; lower a c d; upper b; later a b c"
+           "| A: await | B: await | C: submit d")
 
-SIM_SCENARIO(lanes_cancel_await, "a cancel in a lane that an await counts", .bound = 1)
-{
-	init_queued(1, true);
-	sim_start(sim_does_await, NULL);
-	sim_start(cancel_one, &sim_scene.pieces[2]);
-	sim_start(sim_does_piece, sim_piece_init(3, 1, false));
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
-}
+SIM_SCRIPT(lanes_helper, 0, "who waits for a low one helps with the higher ones",
+           "lanes; quantum 1; futures a b c d; lower a c d; upper b e; later a b c"
+           "| A: submit d; wait d | B: submit e")
 
-static void cancel_two(void *none)
-{
-	cancel_one(&sim_scene.pieces[0]);
-	cancel_one(&sim_scene.pieces[2]);
-}
+/* Tasks that are older than d do not run after it. */
+SIM_SCRIPT(lanes_cancel_pending, 0, "what is older is cancelled or has run; what comes later runs",
+           "lanes; quantum 1; lower a c e; upper b d; later a b c"
+           "| a: unwritten | b: unwritten | c: unwritten | d: write"
+           "| A: cancel_all; submit d | B: submit e"
+           "| drive; ran d")
 
-SIM_SCENARIO(lanes_cancel_neighbours, "two tasks side by side are cancelled one after the other",
-             .bound = 1)
-{
-	init_queued(1, true);
-	sim_start(cancel_two, NULL);
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
-}
+SIM_SCRIPT(lanes_everything, 1, "pushers, an await, cancel_pending and a helper",
+           "lanes; quantum 1; futures a b c e; lower a c d e; upper b; later a b c"
+           "| A: cancel_all; submit d | B: submit e; wait e | C: await")
 
-static void submit_and_cancel(void *piece)
-{
-	sim_require(sim_piece_submit(piece) == 0);
-	cancel_one(piece);
-}
+SIM_SCRIPT(lanes_cancel_one, 0, "one is taken out of the middle of its lane",
+           "lanes; quantum 1; futures a b c; lower a c; upper b; later a b c"
+           "| A: cancel a; wait a | B: cancel c; wait c")
 
-SIM_SCENARIO(lanes_cancel_behind_await, "a cancel in a lane that an await does not count",
-             .bound = 1)
-{
-	init_queued(1, true);
-	sim_start(sim_does_await, NULL);
-	sim_start(submit_and_cancel, sim_piece_init(3, 1, true));
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
-}
+SIM_SCRIPT(lanes_cancel_await, 1, "a cancel in a lane that an await counts",
+           "lanes; quantum 1; futures a b c; lower a c d; upper b; later a b c"
+           "| A: await | B: cancel c; wait c | C: submit d")
 
-static void close_then(void *none)
-{
-	sim_scene.topic.stays = true;
-	sim_require(sim_topic_close_then(&sim_scene.topic) == 0);
-}
+SIM_SCRIPT(lanes_cancel_neighbours, 1, "two tasks side by side are cancelled one after the other",
+           "lanes; quantum 1; futures a b c; lower a c; upper b; later a b c"
+           "| A: cancel a; wait a; cancel c; wait c")
 
-static void submit_or_not(void *piece)
-{
-	int status = sim_piece_submit(piece);
+SIM_SCRIPT(lanes_cancel_behind_await, 1, "a cancel in a lane that an await does not count",
+           "lanes; quantum 1; futures a b c d; lower a c d; upper b; later a b c"
+           "| A: await | B: submit d; cancel d; wait d")
 
-	sim_require(status == 0 || status == -EPIPE);
-}
-
-SIM_SCENARIO(lanes_finaliser, "the finaliser comes after every lane", .bound = 1)
-{
-	init_queued(1, true);
-	sim_start(close_then, NULL);
-	sim_start(submit_or_not, sim_piece_init(3, 1, false));
-	sim_start(cancel_one, &sim_scene.pieces[2]);
-	sim_drive(sim_scene.manual);
-	sim_require(sim_scene.topic.finalised);
-	sim_scene_end();
-}
+SIM_SCRIPT(lanes_finaliser, 1, "the finaliser comes after every lane",
+           "lanes; quantum 1; futures a b c; lower a c d; upper b; later a b c; stays"
+           "| A: close_then | B: submit d = ok closed | C: cancel c; wait c")
 
 /* A batch of both lanes, captured, whose rest is handed off. */
-SIM_SCENARIO(lanes_batch, "a batch captured beside a pusher")
-{
-	struct baton_task *tasks[3];
-
-	sim_scene_init(1, 1, 2, NULL);
-	for (unsigned i = 0; i < 3; i++) {
-		struct sim_piece *piece = sim_piece_init(i, i != 1, false);
-
-		piece->fate = SIM_ACCEPTED;
-		tasks[i] = &piece->labelled.task;
-	}
-	sim_start(sim_does_piece, sim_piece_init(3, 0, false));
-	sim_start(sim_does_piece, sim_piece_init(4, 1, false));
-	sim_require(baton_submit_batch(&sim_scene.topic.resource, tasks, 3) == 0);
-	sim_drive(sim_scene.manual);
-	sim_scene_end();
-}
+SIM_SCRIPT(lanes_batch, 0, "a batch captured beside a pusher",
+           "lanes; limit 1; quantum 1; lower a c e; upper b d"
+           "| A: submit d | B: submit e | batch_to c")
