@@ -1,31 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: completions against submits, other limits and the resource's end. An execution fails as
- * in windows.h.
+ * Windows: completions against submits, other limits and the resource's end; window_cancel.c:
+ * against cancels. An execution fails when more tasks are in flight than the limit allows; when a
+ * task that was accepted never starts although there is room, and is not cancelled; when the
+ * library touches the window or its resource after the finaliser.
  */
-#include "windows.h"
+#include "script.h"
 
 #include <baton/bound.h>
+#include <baton/window.h>
 
-struct sim_topic sim_window_topic;
-struct baton_window sim_window;
-struct parcel sim_parcels[PARCELS_MAX];
-unsigned sim_in_flight_max;
-unsigned sim_started_parcels;
+#include "base/atomic.h"
 
+static struct sim_topic *const topic = &sim_script_stage.topic;
+static struct sim_note *const notes = sim_script_stage.notes;
+static struct baton_window window;
+
+static struct parcel {
+	struct baton_windowed windowed;
+	uint32_t told; /* 1: it is in flight; 2: it never will be */
+	bool stays;    /* does not detach */
+} parcels[SIM_SCRIPT_NOTES];
+
+static unsigned in_flight_max;
+static unsigned started; /* under the baton */
 static uint32_t completed;
+
+static struct parcel *parcel_of(const struct sim_note *note)
+{
+	return &parcels[note - notes];
+}
+
+static struct sim_note *note_of(struct baton_task *task)
+{
+	return &notes[baton_container_of(task, struct parcel, windowed.task) - parcels];
+}
 
 static int run(struct baton_task *task)
 {
-	struct parcel *parcel = baton_container_of(task, struct parcel, windowed.task);
-	unsigned before = sim_started_parcels++;
+	struct sim_note *note = note_of(task);
+	struct parcel *parcel = parcel_of(note);
+	unsigned before = started++;
 
-	sim_require(baton_held(&sim_window_topic.resource));
 	/* All that have begun, this one included, less those known to be complete. */
-	sim_require(before + 1 - load_relaxed(&completed) <= sim_in_flight_max);
-	for (int i = 0; &sim_parcels[i] < parcel; i++)
-		sim_require(load_relaxed(&sim_parcels[i].told) ||
-		            baton_future_state(&sim_parcels[i].future) == BATON_CANCELLED);
+	sim_require(before + 1 - load_relaxed(&completed) <= in_flight_max);
+	(void)sim_note_run(note);
 	if (parcel->stays) {
 		(void)add_relaxed(&completed, 1);
 		store_release(&parcel->told, 2);
@@ -36,258 +55,181 @@ static int run(struct baton_task *task)
 	return 0;
 }
 
-void sim_window_begin(uint32_t limit, unsigned futures, struct baton_executor *executor)
+static void cancelled(struct baton_task *task)
 {
-	sim_calm(true);
-	sim_topic_init(&sim_window_topic, 10, 64, executor);
-	baton_window_init(&sim_window, &sim_window_topic.resource, limit);
-	sim_in_flight_max = limit;
-	for (unsigned i = 0; i < PARCELS_MAX; i++) {
-		baton_future_init(&sim_parcels[i].future);
-		baton_windowed_init(&sim_parcels[i].windowed, &sim_window, run,
-		                    i < futures ? &sim_parcels[i].future : NULL);
-	}
-	sim_calm(false);
+	sim_note_cancelled(note_of(task));
 }
 
-int sim_parcel_submit(unsigned number)
+static void nothing_waits(void)
 {
-	return baton_submit(&sim_window_topic.resource, &sim_parcels[number].windowed.task);
+	sim_require(baton_window_waiting(&window) == 0);
 }
 
-static void submit_2(void *argument)
+static void give_back(void)
 {
-	sim_require(sim_parcel_submit(0) == 0);
-	sim_require(sim_parcel_submit(1) == 0);
+	baton_window_deinit(&window);
+	sim_retire(&window, sizeof(window));
 }
 
-static void submit_3(void *argument)
+SIM_VERB(window, SIM_OK)
 {
-	submit_2(argument);
-	sim_require(sim_parcel_submit(2) == 0);
+	baton_window_init(&window, &topic->resource, number);
+	in_flight_max = number;
+	sim_script_before_close(nothing_waits);
+	sim_script_after_close(give_back);
+	return 0;
 }
 
-/* Waits until it is in flight, completes it. False: it will not be. */
-bool sim_parcel_acknowledge(unsigned number)
+/* It is submitted to the window. */
+SIM_VERB(windowed, SIM_OK)
 {
+	struct baton_windowed *windowed = &parcel_of(note)->windowed;
+
+	baton_windowed_init(windowed, &window, run, note->own_future ? &note->future : NULL);
+	windowed->cancelled = cancelled;
+	note->entry = &windowed->task;
+	return 0;
+}
+
+/* It gives its place back by returning. */
+SIM_VERB(returns, SIM_OK)
+{
+	parcel_of(note)->stays = true;
+	return 0;
+}
+
+/* Waits until it is in flight, completes it; or it never will be in flight. */
+SIM_VERB(acknowledge, SIM_OK)
+{
+	struct parcel *parcel = parcel_of(note);
 	uint32_t told;
 
-	while (!(told = load_acquire(&sim_parcels[number].told)))
+	while (!(told = load_acquire(&parcel->told))) {
+		if (note->own_future && baton_future_is_complete(&note->future))
+			return 0;
 		sim_yield();
+	}
 	if (told == 2)
-		return false;
+		return 0;
 	/* Before: a start that the completion allows may come before it returns. */
 	(void)add_relaxed(&completed, 1);
-	sim_require(baton_detached_complete(&sim_parcels[number].windowed.token, 0, NULL) == 0);
-	return true;
+	return baton_detached_complete(&parcel->windowed.token, 0, NULL);
 }
 
-static void acknowledge_0(void *argument)
+SIM_VERB(room, SIM_OK)
 {
-	(void)sim_parcel_acknowledge(0);
+	in_flight_max = number;
+	return baton_window_set_limit(&window, number);
 }
 
-static void acknowledge_1(void *argument)
+SIM_VERB(kept, SIM_OK)
 {
-	(void)sim_parcel_acknowledge(1);
+	sim_require(baton_window_waiting(&window) == number);
+	return 0;
 }
 
-static void acknowledge_2(void *argument)
+SIM_VERB(started, SIM_OK)
 {
-	(void)sim_parcel_acknowledge(2);
+	sim_require(started == number);
+	return 0;
 }
 
-static void acknowledge_all(void *argument)
+SIM_VERB(cancel_waiting, SIM_OK)
 {
-	for (unsigned i = 0; i < (uintptr_t)argument; i++)
-		(void)sim_parcel_acknowledge(i);
+	sim_script_mark(&sim_script_marks.cancels);
+	return baton_window_cancel(&window);
 }
 
-void sim_window_end(unsigned count)
+SIM_VERB(take_out, SIM_OK)
 {
-	sim_join_all();
-	sim_require(sim_started_parcels == count);
-	sim_require(baton_window_waiting(&sim_window) == 0);
-	sim_topic_close(&sim_window_topic);
-	baton_window_deinit(&sim_window);
-	sim_retire(&sim_window, sizeof(sim_window));
+	int status = baton_windowed_cancel(&parcel_of(note)->windowed);
+
+	if (!status)
+		sim_note_never(note);
+	return status;
 }
 
-SIM_SCENARIO(window_submit_complete, "a submitter beside a completer: none is left waiting")
+/* As soon as it has been submitted: -EINVAL before. */
+SIM_VERB(take_out_early, SIM_OK)
 {
-	sim_window_begin(1, 1, NULL);
-	sim_start(acknowledge_all, (void *)2);
-	submit_2(NULL);
-	sim_window_end(2);
+	int status;
+
+	while ((status = baton_windowed_cancel(&parcel_of(note)->windowed)) == -EINVAL)
+		sim_yield();
+	if (!status)
+		sim_note_never(note);
+	return status;
 }
 
-SIM_SCENARIO(window_complete_2, "two completers: room for two, four tasks", .bound = 2)
+/* Its memory is not the library's any more. */
+SIM_VERB(gone, SIM_OK)
 {
-	sim_window_begin(2, 2, NULL);
-	sim_calm(true);
-	submit_3(NULL);
-	sim_require(sim_parcel_submit(3) == 0);
-	sim_calm(false);
-	sim_start(acknowledge_0, NULL);
-	sim_start(acknowledge_1, NULL);
-	(void)sim_parcel_acknowledge(2);
-	(void)sim_parcel_acknowledge(3);
-	sim_window_end(4);
+	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_retire(parcel_of(note), sizeof(parcels[0]));
+	return 0;
 }
 
-SIM_SCENARIO(window_stays, "those that give their place back by returning make room, too",
-             .bound = 2)
-{
-	sim_window_begin(1, 4, NULL);
-	sim_parcels[1].stays = true;
-	sim_parcels[2].stays = true;
-	sim_start(acknowledge_0, NULL);
-	submit_3(NULL);
-	sim_require(baton_future_wait(&sim_parcels[2].future, NULL) == 0);
-	sim_window_end(3);
-}
+SIM_SCRIPT(window_submit_complete, 0, "a submitter beside a completer: none is left waiting",
+           "bare; window 1; futures a; windowed a b"
+           "| A: acknowledge a b"
+           "| submit a b; join; started 2")
 
-static void raise_limit(void *argument)
-{
-	sim_in_flight_max = 2;
-	sim_require(baton_window_set_limit(&sim_window, 2) == 0);
-}
+SIM_SCRIPT(window_complete_2, 2, "two completers: room for two, four tasks",
+           "bare; window 2; futures a b; windowed a b c d; submit a b c d"
+           "| A: acknowledge a | B: acknowledge b"
+           "| acknowledge c d; join; started 4")
 
-SIM_SCENARIO(window_limit, "raised from 0 beside a submitter: none is left waiting")
-{
-	sim_window_begin(0, 1, NULL);
-	sim_in_flight_max = 2;
-	sim_start(raise_limit, NULL);
-	submit_2(NULL);
-	(void)sim_parcel_acknowledge(0);
-	(void)sim_parcel_acknowledge(1);
-	sim_window_end(2);
-}
+SIM_SCRIPT(window_stays, 2, "those that give their place back by returning make room, too",
+           "bare; window 1; futures a b c d; windowed a b c d; returns b c"
+           "| A: acknowledge a"
+           "| submit a b c; wait c; join; started 3")
 
+SIM_SCRIPT(window_limit, 0, "raised from 0 beside a submitter: none is left waiting",
+           "bare; window 0; futures a; windowed a b"
+           "| A: room 2"
+           "| submit a b; acknowledge a b; join; started 2")
+
+static struct baton_bound bound;
 static struct baton_bound_config one_waits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
 
-static void submit_1_more(void *argument)
+SIM_VERB(bound_of_one, SIM_OK)
 {
-	sim_require(sim_parcel_submit(2) == 0);
+	baton_bound_init(&bound, &one_waits);
+	baton_resource_set_bound(&topic->resource, &bound);
+	return 0;
 }
 
-static void submit_2_more(void *argument)
-{
-	submit_1_more(argument);
-	sim_require(sim_parcel_submit(3) == 0);
-}
+SIM_SCRIPT(window_bound_wait, 2, "woken when one of those leaves that have all the room",
+           "bare; window 1; bound_of_one; windowed a b c; submit a b"
+           "| A: submit c"
+           "| acknowledge a b c; join; started 3")
 
-static void begin_full(struct baton_bound *bound)
-{
-	sim_window_begin(1, 0, NULL);
-	baton_bound_init(bound, &one_waits);
-	baton_resource_set_bound(&sim_window_topic.resource, bound);
-	sim_calm(true);
-	submit_2(NULL);
-	sim_calm(false);
-}
-
-SIM_SCENARIO(window_bound_wait, "woken when one of those leaves that have all the room", .bound = 2)
-{
-	static struct baton_bound bound;
-
-	begin_full(&bound);
-	sim_start(submit_1_more, NULL);
-	(void)sim_parcel_acknowledge(0);
-	(void)sim_parcel_acknowledge(1);
-	(void)sim_parcel_acknowledge(2);
-	sim_window_end(3);
-}
-
-SIM_SCENARIO(window_bound_wait_2, "the same twice in a row, beside two completers", .bound = 1)
-{
-	static struct baton_bound bound;
-
-	begin_full(&bound);
-	sim_start(submit_2_more, NULL);
-	sim_start(acknowledge_all, (void *)2);
-	(void)sim_parcel_acknowledge(2);
-	(void)sim_parcel_acknowledge(3);
-	sim_window_end(4);
-}
+SIM_SCRIPT(window_bound_wait_2, 1, "the same twice in a row, beside two completers",
+           "bare; window 1; bound_of_one; windowed a b c d; submit a b"
+           "| A: submit c d | B: acknowledge a b"
+           "| acknowledge c d; join; started 4")
 
 /* ---- The resource's end ---- */
 
-void sim_window_close_then(void *argument)
-{
-	sim_window_topic.stays = false;
-	sim_require(sim_topic_close_then(&sim_window_topic) == 0);
-}
+SIM_SCRIPT(window_close_then, 2,
+           "closed beside completions: all accepted ones run, then the finaliser",
+           "bare; window 1; windowed a b; submit a b"
+           "| A: close_then | B: acknowledge b"
+           "| acknowledge a; join; started 2")
 
-void sim_window_finalised(unsigned count)
-{
-	sim_join_all();
-	sim_require(load_acquire(&sim_window_topic.over));
-	sim_require(sim_started_parcels == count);
-	baton_window_deinit(&sim_window);
-	sim_retire(&sim_window, sizeof(sim_window));
-}
+SIM_SCRIPT(window_close_then_2, 1, "closed beside two completions, with room for two",
+           "bare; window 2; windowed a b c d; submit a b c d"
+           "| A: close_then | B: acknowledge a | C: acknowledge b | D: acknowledge c"
+           "| acknowledge d; join; started 4")
 
-SIM_SCENARIO(window_close_then,
-             "closed beside completions: all accepted ones run, then the finaliser", .bound = 2)
-{
-	sim_window_begin(1, 0, NULL);
-	sim_calm(true);
-	submit_2(NULL);
-	sim_calm(false);
-	sim_start(sim_window_close_then, NULL);
-	sim_start(acknowledge_1, NULL);
-	(void)sim_parcel_acknowledge(0);
-	sim_window_finalised(2);
-}
-
-SIM_SCENARIO(window_close_then_2, "closed beside two completions, with room for two", .bound = 1)
-{
-	sim_window_begin(2, 0, NULL);
-	sim_calm(true);
-	submit_3(NULL);
-	sim_require(sim_parcel_submit(3) == 0);
-	sim_calm(false);
-	sim_start(sim_window_close_then, NULL);
-	sim_start(acknowledge_0, NULL);
-	sim_start(acknowledge_1, NULL);
-	sim_start(acknowledge_2, NULL);
-	(void)sim_parcel_acknowledge(3);
-	sim_window_finalised(4);
-}
-
-SIM_SCENARIO(window_close_await, "await on the closed resource comes after all of them", .bound = 2)
-{
-	sim_window_begin(1, 1, NULL);
-	sim_calm(true);
-	submit_2(NULL);
-	sim_calm(false);
-	sim_start(acknowledge_all, (void *)2);
-	sim_topic_close(&sim_window_topic);
-	sim_require(sim_started_parcels == 2);
-	baton_window_deinit(&sim_window);
-	sim_join_all();
-}
+SIM_SCRIPT(window_close_await, 2, "await on the closed resource comes after all of them",
+           "bare; window 1; futures a; windowed a b; submit a b"
+           "| A: acknowledge a b"
+           "| end; started 2")
 
 /* ---- With an executor: hand-offs, helpers ---- */
 
-static void submit_3_and_wait(void *argument)
-{
-	submit_3(argument);
-	sim_require(baton_future_wait(&sim_parcels[2].future, NULL) == 0);
-}
-
-SIM_SCENARIO(window_help, "queued behind a limit of 1 task per stay, with a helper", .bound = 1)
-{
-	struct baton_manual *manual;
-
-	sim_require(baton_manual_create(&manual) == 0);
-	sim_window_begin(1, 3, baton_manual_executor(manual));
-	sim_window_topic.config.quantum = 1;
-	sim_window_topic.config.capture_limit = 1;
-	sim_start(submit_3_and_wait, NULL);
-	sim_start(acknowledge_all, (void *)3);
-	sim_drive(manual);
-	sim_window_end(3);
-	baton_manual_destroy(manual);
-}
+SIM_SCRIPT(window_help, 1, "queued behind a limit of 1 task per stay, with a helper",
+           "limit 1; quantum 1; window 1; futures a b c; windowed a b c"
+           "| A: submit a b c; wait c | B: acknowledge a b c"
+           "| drive; started 3")
