@@ -2,225 +2,61 @@
 /*
  * Helping: a waiter borrows the baton of a queued resource, while its job may be popped.
  */
-#include "support.h"
+#include "script.h"
 
-#include <baton/detach.h>
+SIM_SCRIPT(help_popped, 0, "a helper up to its own task, beside the thread that pops the job",
+           "queued a b | A: wait a")
 
-static struct sim_stage stage;
-static struct sim_note *const notes = stage.notes;
-static struct sim_topic *const topic = &stage.topic;
+SIM_SCRIPT(help_all, 1, "a helper of the last task; one more is submitted",
+           "quantum 1; queued a b | A: wait b | B: submit c")
 
-static void over(unsigned from, unsigned to)
-{
-	for (unsigned i = from; i < to; i++)
-		sim_note_over(&notes[i]);
-	sim_stage_end(&stage);
-}
-
-SIM_SCENARIO(help_popped, "a helper up to its own task, beside the thread that pops the job")
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_drive(stage.manual);
-	over(1, 2);
-}
-
-SIM_SCENARIO(help_all, "a helper of the last task; one more is submitted", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 1, 2);
-	sim_note_init(&notes[2], topic, false);
-	sim_start(sim_does_wait, &notes[1]);
-	sim_start(sim_does_submit, &notes[2]);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[0]);
-	sim_stage_end(&stage);
-}
-
-SIM_SCENARIO(help_2, "two helpers of two tasks", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(sim_does_wait, &notes[1]);
-	sim_drive(stage.manual);
-	over(2, 2);
-}
+SIM_SCRIPT(help_2, 1, "two helpers of two tasks", "queued a b | A: wait a | B: wait b")
 
 /*
  * No thread drives the executor before both helpers are done. The second helper may have looked at
  * the turn before the first one gave the baton back: then only the CAS that borrows acquires.
  */
-SIM_SCENARIO(edge_borrow, "[turn.baton] a helper has what the helper before it did", .bound = 2)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(sim_does_wait, &notes[1]);
-	sim_join_all();
-	sim_drive(stage.manual);
-	sim_stage_end(&stage);
-}
+SIM_SCRIPT(edge_borrow, 2, "[turn.baton] a helper has what the helper before it did",
+           "queued a b | A: wait a | B: wait b | join")
 
-SIM_SCENARIO(help_canceller, "a helper, a canceller of the next task, the executor's thread",
-             .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(sim_does_cancel, &notes[1]);
-	sim_drive(stage.manual);
-	over(1, 2);
-}
+SIM_SCRIPT(help_canceller, 1, "a helper, a canceller of the next task, the executor's thread",
+           "queued a b | A: wait a | B: cancel b")
 
-SIM_SCENARIO(help_own_canceller, "a helper of a task that is being cancelled", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_cancel, &notes[1]);
-	sim_require(baton_future_wait(&notes[1].future, NULL) == 0);
-	sim_drive(stage.manual);
-	over(0, 2);
-}
+SIM_SCRIPT(help_own_canceller, 1, "a helper of a task that is being cancelled",
+           "queued a b | A: cancel b | until_complete b")
 
 /* It helps, and must not be the one that runs. */
-SIM_SCENARIO(help_later, "limit 0: who waits elsewhere runs nothing", .bound = 1)
-{
-	sim_stage_init(&stage, 0, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(sim_does_cancel, &notes[1]);
-	sim_drive(stage.manual);
-	over(1, 2);
-}
+SIM_SCRIPT(help_later, 1, "limit 0: who waits elsewhere runs nothing",
+           "limit 0; queued a b | A: wait a | B: cancel b")
 
-static void await(void *argument)
-{
-	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
-}
-
-SIM_SCENARIO(help_await, "a helper and an awaiter", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(await, NULL);
-	sim_drive(stage.manual);
-	over(1, 2);
-}
+SIM_SCRIPT(help_await, 1, "a helper and an awaiter", "queued a b | A: wait a | B: await")
 
 /* ---- The end of a helper's wait ---- */
 
-static struct baton_detached token;
+SIM_SCRIPT(help_await_behind, 0, "an awaiter leaves what is submitted behind its mark to others",
+           "queued a; futures b | a: submit b | A: await; not_mine b")
 
-static void submit_next(struct sim_note *note)
-{
-	sim_require(sim_note_submit(note + 1) == 0);
-}
+SIM_SCRIPT(help_detached, 1, "a helper leaves what is behind its task, which detaches, to others",
+           "queued a b | a: detach; start B | B: complete | A: until_complete a; not_mine b")
 
-static void detach(struct sim_note *note)
-{
-	sim_require(baton_detach(&token, 0) == 0);
-}
+SIM_SCRIPT(help_in_time, 1, "an awaiter with a deadline enters nothing, beside a helper",
+           "queued a b | A: wait a | B: await 1000000000 = ok late; not_mine b")
 
-/* The waiter has not entered the task behind the end of its wait. */
-static void left_to_others(const struct sim_note *note)
-{
-	sim_require(note->fate != SIM_RAN || note->runner != sim_thread());
-}
+SIM_SCRIPT(help_finaliser, 0, "the finaliser comes when the last visitor has gone",
+           "queued a; close_then | A: wait a")
 
-static void await_and_look(void *argument)
-{
-	await(NULL);
-	left_to_others(argument);
-}
+SIM_SCRIPT(help_finaliser_2, 1, "a helper, a canceller, and a finaliser after them",
+           "queued a b; close_then | A: wait a | B: cancel b")
 
-SIM_SCENARIO(help_await_behind, "an awaiter leaves what is submitted behind its mark to others")
-{
-	sim_stage_init(&stage, 10, 64, 1);
-	sim_note_init(&notes[1], topic, true);
-	notes[0].body = submit_next;
-	sim_start(await_and_look, &notes[1]);
-	sim_drive(stage.manual);
-	over(0, 2);
-}
-
-static void wait_and_look(void *argument)
-{
-	struct sim_note *note = argument;
-
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
-	left_to_others(note + 1);
-}
-
-static void complete(void *argument)
-{
-	sim_require(baton_detached_complete(&token, 0, NULL) == 0);
-}
-
-static void detach_and_complete_elsewhere(struct sim_note *note)
-{
-	detach(note);
-	sim_start(complete, NULL);
-}
-
-SIM_SCENARIO(help_detached, "a helper leaves what is behind its task, which detaches, to others",
-             .bound = 1)
-{
-	baton_detached_init(&token);
-	sim_stage_init(&stage, 10, 64, 2);
-	notes[0].body = detach_and_complete_elsewhere;
-	sim_start(wait_and_look, &notes[0]);
-	sim_drive(stage.manual);
-	over(1, 2);
-}
-
-static void await_in_time(void *argument)
-{
-	struct timespec deadline = sim_in(1000000000);
-	int status = baton_resource_await(&topic->resource, &deadline);
-
-	sim_require(status == 0 || status == -ETIMEDOUT);
-	left_to_others(argument);
-}
-
-SIM_SCENARIO(help_in_time, "an awaiter with a deadline enters nothing, beside a helper", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(await_in_time, &notes[1]);
-	sim_drive(stage.manual);
-	over(1, 2);
-}
-
-SIM_SCENARIO(help_finaliser, "the finaliser comes when the last visitor has gone")
-{
-	sim_stage_init(&stage, 10, 64, 1);
-	sim_require(sim_topic_close_then(topic) == 0);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_drive(stage.manual);
-	sim_stage_end_finalised(&stage);
-}
-
-SIM_SCENARIO(help_finaliser_2, "a helper, a canceller, and a finaliser after them", .bound = 1)
-{
-	sim_stage_init(&stage, 10, 64, 2);
-	sim_require(sim_topic_close_then(topic) == 0);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(sim_does_cancel, &notes[1]);
-	sim_drive(stage.manual);
-	sim_note_over(&notes[1]);
-	sim_stage_end_finalised(&stage);
-}
-
-SIM_SCENARIO(help_finaliser_later, "limit 0: the finaliser, too, is the executor's", .bound = 1)
-{
-	sim_stage_init(&stage, 0, 64, 2);
-	sim_require(sim_topic_close_then(topic) == 0);
-	sim_start(sim_does_wait, &notes[0]);
-	sim_start(sim_does_cancel, &notes[1]);
-	sim_drive(stage.manual);
-	sim_require(topic->finalised_by == 0);
-	sim_note_over(&notes[1]);
-	sim_stage_end_finalised(&stage);
-}
+SIM_SCRIPT(help_finaliser_later, 1, "limit 0: the finaliser, too, is the executor's",
+           "limit 0; queued a b; close_then | A: wait a | B: cancel b | drive; finalised_here")
 
 /* ---- An executor that refuses ---- */
 
 static struct sim_shelf shelf;
+static struct sim_topic refused;
+static struct sim_note notes[3];
+static struct sim_topic *const topic = &refused;
 
 SIM_SCENARIO(help_refused, "a hand-off is refused, while a helper has taken the baton")
 {
