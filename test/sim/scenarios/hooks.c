@@ -3,30 +3,27 @@
  * Drain hooks: whoever sees a future complete finds that its batch has ended. What the hooks write
  * is protected by the baton alone, and read by waiters because of the completion alone.
  */
-#include "support.h"
+#include "script.h"
 
 #include <baton/hooks.h>
 #include <baton/suspend.h>
 
-#define NOTES 4
-
-static struct sim_topic topic;
-static struct sim_note notes[NOTES];
-static struct baton_manual *manual;
+static struct sim_topic *const topic = &sim_script_stage.topic;
+static struct sim_note *const notes = sim_script_stage.notes;
 
 /* Protected by the baton. */
-static struct sim_note *batch[NOTES];
+static struct sim_note *batch[SIM_SCRIPT_NOTES];
 static unsigned batch_count;
 static unsigned batches;
 static bool open;
 static int end_status;
 
 /* By the baton, then by the note's completion. */
-static bool committed[NOTES];
+static bool committed[SIM_SCRIPT_NOTES];
 
 static int begin(struct baton_resource *resource)
 {
-	sim_require(resource == &topic.resource);
+	sim_require(resource == &topic->resource);
 	sim_require(!open);
 	open = true;
 	batch_count = 0;
@@ -36,7 +33,7 @@ static int begin(struct baton_resource *resource)
 
 static int end(struct baton_resource *resource)
 {
-	sim_require(resource == &topic.resource);
+	sim_require(resource == &topic->resource);
 	sim_require(open);
 	open = false;
 	for (unsigned i = 0; i < batch_count; i++) {
@@ -54,261 +51,128 @@ static void join_batch(struct sim_note *note)
 	batch[batch_count++] = note;
 }
 
-/* `queued` of the notes lie in the executor's queue. */
-static void stage(uint32_t limit, uint32_t quantum, unsigned queued)
+static void all_are_committed(void)
 {
-	sim_calm(true);
-	sim_require(baton_manual_create(&manual) == 0);
-	sim_topic_init(&topic, limit, quantum, baton_manual_executor(manual));
-	topic.config.batch_begin = begin;
-	topic.config.batch_end = end;
-	topic.config.hold_completions = true;
-	baton_resource_init(&topic.resource, &topic.config);
-	for (unsigned i = 0; i < NOTES; i++) {
-		sim_note_init(&notes[i], &topic, true);
-		notes[i].body = join_batch;
-	}
-	for (unsigned i = 0; i < queued; i++)
-		sim_require(sim_note_submit_later(&notes[i]) == 0);
-	sim_calm(false);
-}
-
-/* It is complete: if it has run its batch has ended. */
-static void told(struct sim_note *note)
-{
-	if (baton_future_state(&note->future) != BATON_CANCELLED)
-		sim_require(committed[note - notes]);
-	sim_note_over(note);
-}
-
-static void wait_for(void *note)
-{
-	struct sim_note *mine = note;
-
-	sim_require(baton_future_wait(&mine->future, NULL) == 0);
-	told(mine);
-}
-
-static void submit_and_wait(void *note)
-{
-	sim_require(sim_note_submit(note) == 0);
-	wait_for(note);
-}
-
-static void finish(void)
-{
-	sim_drive(manual);
-	sim_join_started();
 	sim_require(!open);
-	sim_settled(&topic);
-	sim_topic_close(&topic);
-	baton_manual_destroy(manual);
-	sim_no_leaks();
+	for (unsigned i = 0; i < SIM_SCRIPT_NOTES; i++)
+		sim_require(committed[i] || notes[i].body != join_batch ||
+		            notes[i].fate != SIM_RAN);
 }
 
-SIM_SCENARIO(hooks_waiters, "two submit and wait; they are told after the end of their batch",
-             .bound = 1)
+/* Tasks without a line join their batch. */
+SIM_VERB(hooks, SIM_OK)
 {
-	stage(10, 64, 0);
-	sim_start(submit_and_wait, &notes[0]);
-	sim_start(submit_and_wait, &notes[1]);
-	finish();
+	topic->config.batch_begin = begin;
+	topic->config.batch_end = end;
+	topic->config.hold_completions = true;
+	baton_resource_init(&topic->resource, &topic->config);
+	for (unsigned i = 0; i < SIM_SCRIPT_NOTES; i++)
+		if (!notes[i].body)
+			notes[i].body = join_batch;
+	sim_script_before_close(all_are_committed);
+	return 0;
 }
 
-SIM_SCENARIO(hooks_limit, "limit 1: a batch ends before the hand-off", .bound = 1)
+SIM_VERB(fails, SIM_OK)
 {
-	stage(1, 1, 0);
-	sim_start(submit_and_wait, &notes[0]);
-	sim_start(submit_and_wait, &notes[1]);
-	finish();
-}
-
-SIM_SCENARIO(hooks_helper, "a helper's batch, beside the executor's thread", .bound = 1)
-{
-	stage(10, 64, 2);
-	sim_start(wait_for, &notes[0]);
-	finish();
-	told(&notes[1]);
-}
-
-SIM_SCENARIO(hooks_helpers, "two helpers, and one more is submitted", .bound = 1)
-{
-	stage(10, 2, 2);
-	sim_start(wait_for, &notes[0]);
-	sim_start(wait_for, &notes[1]);
-	sim_start(submit_and_wait, &notes[2]);
-	finish();
-}
-
-SIM_SCENARIO(hooks_fails, "a batch that fails", .bound = 1)
-{
-	stage(10, 64, 1);
 	end_status = -EIO;
-	sim_start(wait_for, &notes[0]);
-	sim_start(submit_and_wait, &notes[1]);
-	finish();
+	return 0;
 }
 
-static int results[2];
-
-static void cancel_second(void *argument)
+/* Here its end is known: if it has run its batch has ended. */
+SIM_VERB(committed, SIM_OK)
 {
-	results[0] = sim_note_cancel(&notes[1]);
+	sim_require(committed[note - notes] || note->fate != SIM_RAN);
+	return 0;
 }
 
-SIM_SCENARIO(hooks_cancel, "a cancel meets a task before its batch, in it, or after it")
+/* Waits for it; it is over. */
+SIM_VERB(told, SIM_OK)
 {
-	stage(10, 64, 2);
-	sim_start(cancel_second, NULL);
-	finish();
-	sim_require(results[0] == 0 || results[0] == -EALREADY || results[0] == -EINPROGRESS);
-	told(&notes[0]);
-	told(&notes[1]);
+	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(committed[note - notes] || note->fate != SIM_RAN);
+	sim_script_mark(&sim_script_marks.over[note - notes]);
+	sim_note_over(note);
+	return 0;
 }
 
-static void cancel_pending(void *argument)
-{
-	sim_require(baton_resource_cancel_pending(&topic.resource) == 0);
-}
+SIM_SCRIPT(hooks_waiters, 1, "two submit and wait; they are told after the end of their batch",
+           "hooks; futures a b | A: submit a; told a | B: submit b; told b")
 
-SIM_SCENARIO(hooks_cancel_pending, "what has not run is cancelled, what has run is not", .bound = 1)
-{
-	stage(10, 64, 2);
-	sim_start(cancel_pending, NULL);
-	sim_start(wait_for, &notes[1]);
-	finish();
-	told(&notes[0]);
-}
+SIM_SCRIPT(hooks_limit, 1, "limit 1: a batch ends before the hand-off",
+           "hooks; limit 1; quantum 1; futures a b | A: submit a; told a | B: submit b; told b")
+
+SIM_SCRIPT(hooks_helper, 1, "a helper's batch, beside the executor's thread",
+           "hooks; queued a b | A: told a")
+
+SIM_SCRIPT(hooks_helpers, 1, "two helpers, and one more is submitted",
+           "hooks; quantum 2; queued a b; futures c | A: told a | B: told b | C: submit c; told c")
+
+SIM_SCRIPT(hooks_fails, 1, "a batch that fails",
+           "hooks; fails; queued a; futures b | A: told a | B: submit b; told b")
+
+SIM_SCRIPT(hooks_cancel, 0, "a cancel meets a task before its batch, in it, or after it",
+           "hooks; queued a b | A: cancel b")
+
+SIM_SCRIPT(hooks_cancel_pending, 1, "what has not run is cancelled, what has run is not",
+           "hooks; queued a b | A: cancel_all | B: told b")
 
 /* Everything that had been accepted is over, and its future complete. */
-static void await(void *argument)
-{
-	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
-	sim_require(baton_future_is_complete(&notes[0].future));
-	sim_require(committed[0]);
-}
+SIM_SCRIPT(hooks_await, 1, "an awaiter is told after the batch",
+           "hooks; queued a; futures b"
+           "| A: await; is_complete a; committed a"
+           "| B: submit b; told b")
 
-SIM_SCENARIO(hooks_await, "an awaiter is told after the batch", .bound = 1)
-{
-	stage(10, 64, 1);
-	sim_start(await, NULL);
-	sim_start(submit_and_wait, &notes[1]);
-	finish();
-	told(&notes[0]);
-}
+SIM_SCRIPT(hooks_finaliser, 1, "the finaliser comes after the batch",
+           "hooks; queued a b | A: close_then | B: told a")
 
-static void close_then(void *argument)
-{
-	sim_require(sim_topic_close_then(&topic) == 0);
-}
+SIM_SCRIPT(hooks_try_call, 0, "a try_call does not wait for a resume",
+           "hooks"
+           "| A: try_call a = ok again; committed a; fulfil"
+           "| B: suspend 0; until_fulfilled; resume 0")
 
-SIM_SCENARIO(hooks_finaliser, "the finaliser comes after the batch", .bound = 1)
-{
-	stage(10, 64, 2);
-	sim_start(close_then, NULL);
-	sim_start(wait_for, &notes[0]);
-	sim_drive(manual);
-	sim_join_started();
-	sim_require(load_acquire(&topic.over) == 1);
-	sim_require(!open);
-	told(&notes[1]);
-	baton_manual_destroy(manual);
-	sim_no_leaks();
-}
-
-static void call(void *note)
-{
-	struct sim_note *mine = note;
-
-	sim_require(sim_note_call(mine) == 0);
-	sim_require(committed[mine - notes]);
-}
-
-static struct baton_future answered = BATON_PROMISE_INIT;
-
-static void suspend_until_answered(void *unused)
-{
-	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-
-	sim_require(baton_resource_suspend(&topic.resource, &suspension) == 0);
-	sim_require(baton_future_wait(&answered, NULL) == 0);
-	sim_require(baton_resource_resume(&suspension) == 0);
-}
-
-static void try_call(void *note)
-{
-	struct sim_note *mine = note;
-	int status;
-
-	sim_note_begin(mine);
-	status = baton_try_call(&topic.resource, sim_note_run, mine, NULL);
-	if (status)
-		sim_require(status == -EAGAIN);
-	else
-		sim_require(committed[mine - notes]);
-	(void)sim_note_end(mine, status);
-	sim_require(baton_future_complete(&answered, 0, NULL) == 0);
-}
-
-SIM_SCENARIO(hooks_try_call, "a try_call does not wait for a resume")
-{
-	stage(10, 64, 0);
-	notes[0].own_future = false;
-	sim_start(try_call, &notes[0]);
-	sim_start(suspend_until_answered, NULL);
-	finish();
-}
-
-static void async_and_drop(void *note)
-{
-	struct baton_future *future;
-
-	sim_note_begin(note);
-	sim_require(sim_note_end(note, baton_async(&topic.resource, sim_note_run, note, &future)) ==
-	            0);
-	baton_future_unref(future);
-}
-
-SIM_SCENARIO(hooks_calls, "a call returns after its batch; a dropped future is freed", .bound = 1)
-{
-	stage(10, 64, 0);
-	notes[0].own_future = notes[1].own_future = false;
-	sim_start(call, &notes[0]);
-	sim_start(async_and_drop, &notes[1]);
-	finish();
-}
+SIM_SCRIPT(hooks_calls, 1, "a call returns after its batch; a dropped future is freed",
+           "hooks | A: call a; committed a | B: async_and_drop b")
 
 static struct baton_continuation continuation;
 static struct sim_topic other;
 
-static void after_batch(struct sim_note *note)
+static void close_other(void)
 {
-	sim_require(committed[0]);
-	sim_retire(&continuation, sizeof(continuation));
-}
-
-static void then(void *argument)
-{
-	baton_continuation_task(&continuation, &other.resource, &notes[3].task);
-	baton_future_then(&notes[0].future, &continuation);
-}
-
-SIM_SCENARIO(hooks_then, "a continuation fires once, after the batch", .bound = 1)
-{
-	stage(10, 64, 1);
-	sim_topic_init(&other, 10, 64, baton_manual_executor(manual));
-	sim_note_init(&notes[3], &other, false);
-	notes[3].body = after_batch;
-	sim_note_begin(&notes[3]);
-	sim_start(then, NULL);
-	sim_start(submit_and_wait, &notes[1]);
-	finish();
-	told(&notes[0]);
 	sim_settled(&other);
 	sim_topic_close(&other);
 }
 
-static void flush(struct sim_note *note)
+/* A task of another resource, submitted when task a is complete (then_a). */
+SIM_VERB(elsewhere, SIM_OK)
+{
+	sim_topic_init(&other, 10, 64, baton_manual_executor(sim_script_stage.manual));
+	note->topic = &other;
+	sim_note_begin(note);
+	sim_script_after_close(close_other);
+	return 0;
+}
+
+SIM_VERB(then_a, SIM_OK)
+{
+	baton_continuation_task(&continuation, &other.resource, &note->task);
+	baton_future_then(&notes[0].future, &continuation);
+	return 0;
+}
+
+SIM_VERB(give_back_continuation, SIM_OK)
+{
+	sim_retire(&continuation, sizeof(continuation));
+	return 0;
+}
+
+SIM_SCRIPT(hooks_then, 1, "a continuation fires once, after the batch",
+           "hooks; queued a; futures b; elsewhere d"
+           "| d: committed a; give_back_continuation"
+           "| A: then_a d"
+           "| B: submit b; told b")
+
+SIM_VERB(flush, SIM_OK)
 {
 	bool before = committed[0];
 
@@ -318,55 +182,48 @@ static void flush(struct sim_note *note)
 	sim_require(committed[0] && committed[1]);
 	sim_require(baton_future_is_complete(&notes[0].future));
 	join_batch(note);
+	return 0;
 }
 
-SIM_SCENARIO(hooks_flush, "a flush completes what is before it", .bound = 1)
-{
-	stage(0, 64, 3);
-	notes[1].body = flush;
-	sim_start(wait_for, &notes[2]);
-	finish();
-	told(&notes[0]);
-	told(&notes[1]);
-}
+SIM_SCRIPT(hooks_flush, 1, "a flush completes what is before it",
+           "hooks; limit 0; queued a b c | b: flush b | A: told c")
 
-SIM_SCENARIO(hooks_no_memory, "what cannot be remembered ends its batch")
-{
-	unsigned failing;
+static unsigned failing;
 
-	stage(10, 64, 3);
+SIM_VERB(fail_allocation, SIM_OK)
+{
 	failing = sim_pick(2);
 	sim_fail_allocation(failing);
-	finish();
+	return 0;
+}
+
+SIM_VERB(batch_was_cut, SIM_OK)
+{
 	sim_fail_allocation(0);
 	sim_require(batches == 1 + failing);
-	for (unsigned i = 0; i < 3; i++)
-		told(&notes[i]);
+	return 0;
 }
+
+SIM_SCRIPT(hooks_no_memory, 0, "what cannot be remembered ends its batch",
+           "hooks; queued a b c | fail_allocation; drive; batch_was_cut")
 
 /* ---- A call with a deadline ---- */
 
-static bool called;
-
-static void *call_it(void *argument)
-{
-	called = true;
-	return argument;
-}
-
-static void call_late(void *argument)
+/* Its batch fails: if it ran in time the status is the batch's. */
+SIM_VERB(call_late, SIM_OK)
 {
 	struct timespec deadline = sim_in(1000);
-	const struct baton_call_options options = {.fn = call_it, .deadline = &deadline};
-	int status = baton_call_with(&topic.resource, &options, argument);
+	const struct baton_call_options options = {
+		.fn = sim_note_run, .arg = note, .deadline = &deadline};
+	int status;
 
-	sim_require(called ? status == -EIO : status == -ETIMEDOUT);
+	sim_note_begin(note);
+	status = baton_call_with(&topic->resource, &options, NULL);
+	(void)sim_note_end(note, status == -EIO ? 0 : status);
+	if (status == -EIO)
+		sim_require(note->fate == SIM_RAN);
+	return status;
 }
 
-SIM_SCENARIO(hooks_call_late, "a call whose time is over beside the end of its failing batch")
-{
-	stage(0, 64, 0);
-	end_status = -EIO;
-	sim_start(call_late, NULL);
-	finish();
-}
+SIM_SCRIPT(hooks_call_late, 0, "a call whose time is over beside the end of its failing batch",
+           "hooks; limit 0; fails | A: call_late a = failed late")
