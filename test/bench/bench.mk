@@ -89,5 +89,5 @@ $(foreach r,all:0 $(REMEDIES),$(eval $(call ablated,$(firstword $(subst :, ,$r))
 
 # ROUNDS=3, ONLY='W3: 1;W6: broker', REMEDY='LOAN HOT'
 bench-ablate: REMEDY = $(ABLATED)
-bench-ablate: $(ABLATED:%=build/ablate/%) build/ablate/all ## what each remedy for contention is worth
+bench-ablate: $(patsubst %,build/ablate/%,all $(ABLATED)) ## the worth of each remedy for contention
 	$(Q)ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' test/bench/ablate.sh $(REMEDY)
