@@ -103,6 +103,29 @@ static int restarts(struct lettered *lettered)
 	return 0;
 }
 
+/* The end of the period is beyond the last time. */
+Test(mainloop, again_after_a_period_without_end_is_never, .timeout = 10)
+{
+	static const uint64_t periods[] = {BATON_NEVER, BATON_MAINLOOP_TIME_MAX,
+	                                   BATON_MAINLOOP_TIME_MAX - 50};
+
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		const struct baton_source_config rare = {.fn = lettered_run,
+		                                         .kind = BATON_SOURCE_TIMER,
+		                                         .period_ns = periods[i],
+		                                         .again = true};
+		struct lettered lettered = LETTERED(rare, r);
+
+		virtual_loop(0);
+		cr_assert_eq(baton_source_start_after(&lettered.source, 100), 0);
+		cr_assert_eq(baton_mainloop_advance_to(&loop, 1000, 10), 1);
+		cr_assert(baton_source_is_active(&lettered.source));
+		cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER, "%zu", i);
+		cr_assert_eq(baton_source_stop(&lettered.source), BATON_SOURCE_WAITING);
+		loop_end(0);
+	}
+}
+
 Test(mainloop, a_function_may_start_its_own_source, .timeout = 10)
 {
 	virtual_loop(0);

@@ -190,3 +190,26 @@ Test(mainloop_fd_entries, a_side_whose_source_has_no_turn_leaves_the_other_watch
 	cr_assert_str_eq(log_take(), "r");
 	loop_end(0);
 }
+
+/* The kernel tells of an error alone: a pipe is full, and nobody will read it any more. */
+Test(mainloop_fd_entries, a_descriptor_that_has_an_error_alone_is_ready, .timeout = 5)
+{
+	static const struct baton_source_config writes = {
+		.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .priority = 2};
+	struct watched writer;
+	char bytes[4096] = "";
+
+	real_loop();
+	make_pipe(ends);
+	while (write(ends[1], bytes, sizeof(bytes)) > 0)
+		continue;
+	writer = (struct watched)WATCHED(writes, w, ends[1]);
+	writer.reads = 0;
+	cr_assert_eq(baton_source_start(&writer.watch.source), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 0);
+	(void)close(ends[0]);
+	cr_assert(loop_readable(1000));
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+	cr_assert_str_eq(log_take(), "w");
+	loop_end(0);
+}
