@@ -128,6 +128,24 @@ Test(lost, a_backend_whose_task_is_gone_is_told_so_before_it_is_given_another)
 	cr_assert_str_eq(order.id, "left");
 }
 
+/* The orders of an attempt that was lost may still be read by the next one. */
+Test(lost, an_order_is_obeyed_by_the_attempt_that_it_names)
+{
+	static const char *const format =
+		"XADD {test}:orders:one * what %s id runs epoch %llu value 7000";
+	struct baton_redis_task task = task_named("runs", 0);
+	struct baton_redis_order order;
+	unsigned long long epoch;
+
+	submit(&task);
+	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+	epoch = order.epoch;
+	server_text(&server, format, "stop", epoch - 1);
+	server_text(&server, format, "shorten", epoch);
+	await_order(backend[0], &order, BATON_REDIS_SHORTEN, NULL);
+	cr_assert_eq(order.may_run_ns, 7 * MS);
+}
+
 Test(lost, a_withdrawn_task_whose_backend_is_lost_does_not_start_again)
 {
 	struct baton_redis_task task[2] = {task_named("left", 0), task_named("lost", 0)};

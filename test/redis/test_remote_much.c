@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Resources over machines: a batch that is more than one call has, a node that is told more than it
- * reads, and the nodes' shares of many partitions.
+ * reads, the nodes' shares of many partitions, and a partition with tasks that is handed over.
  */
 #include "crash.h"
 #include "nodes.h"
 
 #include <baton/executor.h>
+#include <baton/pool.h>
 
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>
@@ -312,5 +313,53 @@ Test(remote_much, each_nodes_share_differs_by_one_at_most)
 		for (unsigned nodes = 1; nodes <= 5; nodes++)
 			for (int late = 0; late < 2; late++)
 				share(&server, partitions, nodes, late);
+	server_stop(&server);
+}
+
+/* A node runs a task of each partition when another one joins: it ends them first. */
+Test(remote_much, a_partition_is_handed_over_when_its_tasks_have_ended)
+{
+	static struct question questions[PARTITIONS];
+	const struct baton_pool_options workers = {.workers = PARTITIONS};
+	struct baton_remote_options options = {
+		.partitions = PARTITIONS, .lease_ns = 30 * BATON_SECOND, .run = pass_gate};
+	struct server server;
+	struct gate gate;
+	struct baton_pool *pool;
+	struct baton_remote *one, *two;
+	bool taken[PARTITIONS] = {0};
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	cr_assert_eq(baton_pool_create(&workers, &pool), 0);
+	options.redis.socket = server.socket;
+	options.redis.queue = "test";
+	options.arg = &gate;
+	options.executor = baton_pool_executor(pool);
+	cr_assert_eq(baton_remote_create(&options, &one), 0);
+	for (unsigned i = 0, asked = 0; asked < PARTITIONS; i++) {
+		char name[24];
+		int length = snprintf(name, sizeof(name), "name-%u", i);
+		uint32_t partition = baton_remote_partition(one, name, (size_t)length);
+
+		if (!taken[partition])
+			cr_assert_eq(ask(one, &questions[asked++], name, ""), 0);
+		taken[partition] = true;
+	}
+	for (unsigned i = 0; i < PARTITIONS; i++)
+		await_entered(&gate);
+	two = join(&server, "two", 30 * BATON_SECOND, count, NULL);
+	usleep(200000);
+	cr_assert_eq(baton_remote_owned(two), 0);
+	for (unsigned i = 0; i < PARTITIONS; i++)
+		sem_post(&gate.open);
+	for (unsigned i = 0; i < PARTITIONS; i++)
+		cr_assert_eq(await(&questions[i]), 0);
+	while (baton_remote_owned(two) < PARTITIONS / 2) /* the suite's timeout ends it */
+		usleep(1000);
+	cr_assert_eq(gate.runs, PARTITIONS, "none has run twice");
+	baton_remote_destroy(two);
+	baton_remote_destroy(one);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 	server_stop(&server);
 }
