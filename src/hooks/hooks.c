@@ -65,7 +65,6 @@ struct baton__batch {
 	enum phase phase;
 	bool entered;  /* a task's function is running, and in it no hook */
 	bool answered; /* the completion of `until` is held back */
-	bool staying;  /* the helper runs tasks behind its own; its limit has been cut */
 };
 
 /* The body of a node: some held-back futures, in the order of their tasks. */
@@ -320,10 +319,7 @@ static void cut_helper_stay(struct baton__batch *batch)
 {
 	uint32_t quantum = baton__quantum(config_of(batch));
 
-	if (batch->staying || !batch->answered)
-		return;
-	batch->staying = true;
-	if (batch->stay->tasks > quantum)
+	if (batch->answered && batch->stay->tasks > quantum)
 		batch->stay->tasks = quantum;
 }
 
