@@ -71,8 +71,8 @@ Test(timers, close_drops_what_is_pending_and_says_so, .timeout = 5)
 	cr_assert_eq(stats_of(timers).pending, 0);
 	cr_assert_eq(baton_timer_arm_after(&bells[2].timer, TICK), -ESHUTDOWN);
 	cr_assert_eq(baton_timer_state(&bells[2].timer), BATON_TIMER_IDLE);
-	cr_assert_eq(baton_timers_advance(timers, TICK), -ESHUTDOWN);
 	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), -EALREADY);
+	cr_assert_eq(baton_timers_advance(timers, TICK), -ESHUTDOWN);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
