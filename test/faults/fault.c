@@ -16,6 +16,7 @@
 
 const struct fault_kind_info fault_kinds[FAULT_KINDS] = {
 	[FAULT_ALLOCATION] = {"allocation", FAULT_AT_ALLOCATION, EACH, true},
+	[FAULT_LARGE] = {"large", FAULT_AT_LARGE, EACH, true},
 	[FAULT_THREAD] = {"thread", FAULT_AT_THREAD, EACH, true},
 	[FAULT_KEY] = {"key", FAULT_AT_KEY, EACH, true},
 	[FAULT_AFFINITY] = {"affinity", FAULT_AT_AFFINITY, EACH, true},

@@ -13,6 +13,7 @@
 /* Where something can fail. */
 enum fault_point {
 	FAULT_AT_ALLOCATION,
+	FAULT_AT_LARGE, /* an allocation of some size */
 	FAULT_AT_THREAD,
 	FAULT_AT_KEY,
 	FAULT_AT_AFFINITY,
@@ -29,6 +30,7 @@ enum fault_point {
 
 enum fault_kind {
 	FAULT_ALLOCATION,
+	FAULT_LARGE,
 	FAULT_THREAD,
 	FAULT_KEY,
 	FAULT_AFFINITY,
