@@ -280,7 +280,7 @@ $(or $(TESTS:%=$1/%),$1/none): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $(TEST_OB
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 
--include $(shell find build -name mqttjs -prune -o -name semantic -prune -o \
+-include $(shell find build -name mqttjs -prune -o -name semantic -prune -o -name tried -prune -o \
 	-name '*.d' -print 2>/dev/null)
 
 # ---- Tests ----

@@ -74,11 +74,13 @@ fi
 # What quotes the sources must follow them.
 mutants=test/mutants
 # shellcheck disable=SC2046 # as above
-LC_ALL=C awk -f $mutants/orders.awk include/baton/inline.h \
-	$(find src -name '*.[ch]' ! -name atomic.h) |
-	LC_ALL=C awk -f $mutants/applies.awk - $mutants/structural.txt $mutants/survivors.txt \
-		$mutants/killers.txt $mutants/quick.txt include/baton/inline.h \
+{
+	LC_ALL=C awk -f $mutants/orders.awk include/baton/inline.h \
+		$(find src -name '*.[ch]' ! -name atomic.h)
+	LC_ALL=C awk -f $mutants/structural.awk $mutants/structural.txt include/baton/inline.h \
 		src/*/*.[ch]
+} >"${TMPDIR:-/tmp}/baton-tidy.$$"
+LC_ALL=C awk -f $mutants/applies.awk - $mutants/quick.txt <"${TMPDIR:-/tmp}/baton-tidy.$$"
 {
 	LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
 		include/baton/inline.h src/*/*.[ch] examples/broker/*.c examples/broker/*/*.c

@@ -10,7 +10,8 @@ void baton__binds_watch(void (*look)(void))
 	/* Relaxed: the count publishes it. */
 	store_relaxed(&watcher, look);
 	/* [binds.watch] seq_cst: before the caller's look at its futures; pairs with [binds.watch]
-	 * in baton__binds_pushed */
+	 * in baton__binds_pushed. Relaxed is seldom noticed: found in 7,000 to 17,000 executions
+	 * (cycle_bound_late). */
 	(void)add_seq_cst(&baton__binds_watchers, 1);
 }
 

@@ -26,7 +26,7 @@ void baton__binds_tell(void);
 BATON_INLINE void baton__binds_pushed(void)
 {
 	/* [binds.watch] seq_cst: after the push; pairs with [binds.watch] in watch. The order is
-	 * that of wait.last_look (wait_help.c). */
+	 * that of wait.last_look (wait_help.c). Relaxed is seldom noticed: as in watch. */
 	if (BATON_UNLIKELY(load_seq_cst(&baton__binds_watchers)))
 		baton__binds_tell();
 }

@@ -88,7 +88,7 @@ void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *fi
 		/* Relaxed: only counted. */
 		(void)add_relaxed(&lane->pushed, 1);
 		/* [gauge.slot] acquire: `marked` has been cleared; pairs with [gauge.slot] in
-		 * unmark_lane */
+		 * unmark_lane. Relaxed goes unnoticed: as in unmark_lane. */
 		if (load_relaxed(&lane->marked_ns) == 0 &&
 		    cas_acquire(&lane->marked_ns, &none, baton__now_ns() | 1))
 			/* Relaxed: the push publishes `marked` to the holder. */
@@ -99,7 +99,9 @@ void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *fi
 static void unmark_lane(struct baton__gauge_lane *lane)
 {
 	store_relaxed(&lane->marked, NULL);
-	/* [gauge.slot] release: `marked`; pairs with [gauge.slot] in baton__gauge_pushed */
+	/* [gauge.slot] release: `marked`; pairs with [gauge.slot] in baton__gauge_pushed. Relaxed
+	 * goes unnoticed: this NULL could come after the next mark, and the explorer's modification
+	 * order is that of execution. */
 	store_release(&lane->marked_ns, 0);
 }
 

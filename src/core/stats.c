@@ -34,6 +34,9 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in
 	 * unmark_task */
 	if (load_seq_cst(&stats->_marked_ns) == 0 &&
+	    /* Relaxed goes unnoticed: the load has acquired the end of the last mark, unless
+	     * another mark has come and gone in between; and the explorer's modification order is
+	     * that of execution. */
 	    cas_acquire(&stats->_marked_ns, &none, stamp()))
 		/* Relaxed: the push publishes `_marked` to the holder. */
 		store_relaxed(&stats->_marked, first);

@@ -12,7 +12,8 @@ BATON_EXPORT void baton_tag_init(struct baton_tag *tag)
 BATON_EXPORT void baton_tag_cancel(struct baton_tag *tag)
 {
 	/* [tag.generation] release: what the canceller did; pairs with [tag.generation] in
-	 * baton__tag_generation. Linearisation point. */
+	 * baton__tag_generation. Linearisation point. Release is enough: the caller learns nothing
+	 * by it. */
 	(void)sub_acq_rel(&tag->_generation, 1);
 }
 

@@ -35,7 +35,7 @@ BATON_INLINE void baton__tag_hold(struct baton_tag *tag)
 BATON_INLINE void baton__tag_let_go(struct baton_tag *tag)
 {
 	/* [tag.held] release: the look at the tag; pairs with [tag.held] in baton_tag_held. Last
-	 * touch. */
+	 * touch. Release is enough: the caller learns nothing by it. */
 	(void)sub_acq_rel(&tag->_held, 1);
 }
 

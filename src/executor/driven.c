@@ -24,7 +24,9 @@ static int push_job(struct baton__driven *driven, struct baton_job *job)
 			return -ESHUTDOWN;
 		job->_next = (struct baton_job *)word;
 		/* [driven.job] release: the job; pairs with [driven.job] in take_inbox.
-		 * thread.asleep (thread.h) seq_cst: before the load of `asleep` in notify. */
+		 * thread.asleep (thread.h) seq_cst: before the load of `asleep` in notify. Acq_rel
+		 * is enough: push_job and take_inbox are read-modify-writes of one word. If
+		 * take_inbox comes first, push_job acquires `asleep`. */
 	} while (!cas_seq_cst(&driven->inbox, &word, (uintptr_t)job));
 	return word == 0;
 }
@@ -44,6 +46,7 @@ static void take_inbox(struct baton__driven *driven, uintptr_t left)
 	do {
 		if (word == CLOSED)
 			return;
+		/* Acq_rel is enough: as in push_job. */
 	} while (!cas_seq_cst(&driven->inbox, &word, left));
 	newest = (struct baton_job *)word;
 	if (newest)

@@ -188,6 +188,8 @@ BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 {
 	if (baton__forked())
 		return;
+	/* Relaxed is enough: the count only finds misuse. The destroyer must know, by an order of
+	 * its own, that all have left. */
 	BATON_REQUIRE(load_acquire(&board->joined) == 0,
 	              "a resource or pool is still on the board: take it from there first, by "
 	              "baton_board_leave or baton_board_pool_remove");
@@ -313,7 +315,8 @@ BATON_EXPORT void baton_board_leave(struct baton_board *board, struct baton_reso
 	 * take_line */
 	store_release(&line->state, BATON__LINE_FREE);
 	baton__board_look_end(board);
-	/* Release: the last touch of the line; pairs with the look in destroy. */
+	/* Release: the last touch of the line; pairs with the look in destroy. Relaxed is enough:
+	 * as in destroy. */
 	(void)sub_acq_rel(&board->joined, 1);
 }
 
@@ -337,6 +340,8 @@ BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct ba
 		copy_to_board(entry->name, name);
 		entry->workers = baton_pool_workers(pool);
 		baton_pool_stats_read(pool, &entry->stats);
+		/* Relaxed is enough: this process looks at entries while it holds `looks`;
+		 * baton-top may show a wrong pool once. */
 		store_release(&entry->pool, pool);
 		(void)add_relaxed(&board->joined, 1);
 	}
@@ -353,6 +358,7 @@ BATON_EXPORT void baton_board_pool_remove(struct baton_board *board, const struc
 	entry = entry_of(board, pool);
 	if (entry) {
 		store_relaxed(&entry->pool, NULL);
+		/* Relaxed is enough: as in destroy. */
 		(void)sub_acq_rel(&board->joined, 1);
 	}
 	baton__board_look_end(board);

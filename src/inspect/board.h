@@ -103,7 +103,8 @@ struct baton__trace_request {
 BATON_INLINE bool baton__trace_take(struct baton__trace_request *request)
 {
 	/* [trace.request] acquire: the watchdog has read the last request, and stored its error;
-	 * pairs with [trace.request] in trace_done. */
+	 * pairs with [trace.request] in trace_done. Relaxed is enough: the compare-and-swap that
+	 * confirms it acquires the same. */
 	uint32_t state = load_acquire(&request->state);
 
 	return (state == BATON__TRACE_NONE || state == BATON__TRACE_DONE) &&

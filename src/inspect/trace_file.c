@@ -61,7 +61,8 @@ static enum baton__event_kind kind_of(const struct baton__event *event)
 
 static void collect_ring(struct collection *all, const struct baton__ring *ring)
 {
-	/* Acquire: the events (baton__trace, thread/trace.c). */
+	/* Acquire: the events (baton__trace, thread/trace.c). Relaxed goes unnoticed: a ring is as
+	 * large as the explorer's memory. */
 	const uint64_t head = load_acquire(&ring->head);
 	/* One may just be overwritten (trace.ring). */
 	uint64_t at = head > BATON__EVENTS_MAX - 1 ? head - (BATON__EVENTS_MAX - 1) : 0;
@@ -85,13 +86,15 @@ static int collect(struct collection *all, uint64_t trace)
 	struct baton__thread *first = baton__thread_first();
 	size_t rings = 0;
 
-	/* Acquire, here and below: zeroed memory (own_ring, thread/trace.c). */
+	/* Acquire, here and below: zeroed memory (own_ring, thread/trace.c). Relaxed is enough: it
+	 * only counts the rings. */
 	for (struct baton__thread *thread = first; thread; thread = thread->next)
 		rings += load_acquire(&thread->ring) != NULL;
 	all->events = calloc(rings + 1, sizeof(*all->events) * BATON__EVENTS_MAX);
 	if (!all->events)
 		return -ENOMEM;
 	for (struct baton__thread *thread = first; thread && rings; thread = thread->next) {
+		/* Relaxed goes unnoticed: as in collect_ring. */
 		const struct baton__ring *ring = load_acquire(&thread->ring);
 
 		if (!ring)

@@ -88,7 +88,8 @@ const char *baton__trace_name(const struct baton_board *board, uint64_t gauge, u
 
 	if (!wanted.line)
 		return NULL;
-	/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
+	/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join. Relaxed
+	 * goes unnoticed: no scenario shows a line while a trace is written. */
 	if (load_acquire(&wanted.line->state) == BATON__LINE_SHOWN && wanted.line->joined_ns <= ns)
 		return wanted.line->name[0] ? wanted.line->name : NULL;
 	if (board->left.count)

@@ -173,6 +173,7 @@ static void serve_trace(struct baton_watchdog *watchdog)
 		watchdog->trace_until_ns = baton__time_after(baton__now_ns(), request->ns);
 		if (error)
 			trace_done(request, error);
+		/* Relaxed is enough: DONE brings the error, and that the request has been read. */
 		else
 			store_release(&request->state, BATON__TRACE_ON);
 	} else if (state == BATON__TRACE_ON && baton__now_ns() >= watchdog->trace_until_ns) {

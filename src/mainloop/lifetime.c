@@ -113,7 +113,7 @@ BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
 	if (error)
 		return error;
 	/* [mainloop.made] release: nothing is published; pairs with [mainloop.made] in
-	 * baton__mainloop_of */
+	 * baton__mainloop_of. Relaxed is enough: a thread that loads NULL touches no loop. */
 	store_release(&handle->_loop, NULL);
 	baton__dependents_end(loop);
 	count = end_sources(loop);

@@ -54,6 +54,8 @@ static bool claim_source(struct baton__mainloop *loop, struct baton_source *sour
 	do {
 		if (!(word & ACTIVE) || baton__source_due(word) > loop->now)
 			return false;
+		/* Acquire is enough: a thread that stops the source then is told RUNNING, and reads
+		 * nothing because of it. */
 	} while (!cas_acq_rel(&source->_state, &word, (word & ~clear) | RUNNING));
 	if (clear & ACTIVE)
 		baton__descriptor_left(loop, source);
@@ -317,7 +319,9 @@ static void publish_alarm(struct baton__mainloop *loop)
 			return;
 		}
 		/* [mainloop.alarm] seq_cst: before the look at the inbox; pairs with
-		 * [mainloop.alarm] in wake. With less, owner and poster could miss each other. */
+		 * [mainloop.alarm] in wake. Relaxed is enough: `published` is counted. A poster
+		 * that loads the new count after its push has acquired this alarm; if the poster
+		 * loads an older count, the owner's look at the inbox comes after the push. */
 		store_seq_cst(&loop->alarm, due);
 		/* Relaxed load: only the owner stores. Seq_cst: between `alarm` and the look
 		 * (mainloop.published). */

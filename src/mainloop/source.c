@@ -40,11 +40,13 @@ BATON_EXPORT const char *baton_source_name(const struct baton_source *source)
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due)
 {
 	/* [mainloop.alarm] seq_cst: after the push of a source, or the CAS on its word; pairs with
-	 * [mainloop.alarm] in publish_alarm. With less, poster and owner could miss each other. */
+	 * [mainloop.alarm] in publish_alarm. Relaxed is enough: as in publish_alarm (round.c). */
 	uint64_t alarm = load_seq_cst(&loop->alarm);
 
 	/* Ends: each failure is another thread's wake, or the owner's next alarm. */
 	while (due < alarm) {
+		/* Relaxed is enough: nothing is published by `alarm`; Dekker is between the owner
+		 * and the load. */
 		if (!cas_seq_cst(&loop->alarm, &alarm, 0))
 			continue;
 		/* Relaxed: a counter. */
@@ -100,6 +102,8 @@ size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps)
 		} else if (loop->oldest) {
 			settle_one(loop);
 			count++;
+			/* Relaxed is enough: the exchange acquires; an old value says "empty",
+			 * which publish's own look corrects. */
 		} else if (!taken && load_seq_cst(&loop->inbox)) {
 			/* [mainloop.alarm] seq_cst, the load: after the store of `alarm` in
 			 * publish_alarm; pairs with [mainloop.alarm] in push_posted
@@ -154,14 +158,16 @@ static uint64_t change_own(struct baton__mainloop *loop, struct baton_source *so
 static uint64_t change_posted(struct baton__mainloop *loop, struct baton_source *source,
                               struct change change)
 {
-	/* Seq_cst: mainloop.published. */
+	/* Seq_cst: mainloop.published. Acquire is enough: the start that finds POSTED acquires the
+	 * alarm from the thread that loaded the new count; the load after the push corrects an
+	 * older count. */
 	const uint64_t published = load_seq_cst(&loop->published);
 	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
 
 	/* Lock-free: a CAS fails only because the word has changed.
 	 * [source.word] release: what the caller did; pairs with [source.word] in absorb,
 	 * change_own, claim. Acquire: the owner has done with `_posted`; pairs with [source.word]
-	 * in absorb. And seq_cst: mainloop.published. */
+	 * in absorb. And seq_cst: mainloop.published. Acq_rel is enough: as the load. */
 	while (!cas_seq_cst(&source->_state, &word, (word & ~change.clear) | change.set | POSTED))
 		;
 	/* Only push_posted may touch the source after this: the owner may run and free it. */

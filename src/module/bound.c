@@ -135,7 +135,8 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 		/* [bound.gone] acquire: the value of _gone on which the reservations in _pushed
 		 * rely. The second look must find that value or a later one: otherwise this
 		 * submitter could be refused although there is room. Pairs with [bound.gone]
-		 * below */
+		 * below. Relaxed is seldom noticed below: a submitter that misses what another knew
+		 * to be gone would be refused although there is room. */
 		uint64_t pushed = load_acquire(&bound->_pushed);
 
 		if (!within(limit, amount_of(pushed - gone), more)) {

@@ -132,7 +132,8 @@ static void readers_left(void)
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
 		/* [epoch.left] acquire: the reads of the sections; pairs with [epoch.left] in
 		 * leave. An RMW, since it reads the newest value. For a load only ck_epoch's fences
-		 * would guarantee that, and the checkers do not see these. */
+		 * would guarantee that, and the checkers do not see these. Acquire is enough: a
+		 * read-modify-write for its newest value; nothing is published. */
 		(void)or_acq_rel(&thread->left, 0);
 }
 

@@ -103,7 +103,8 @@ BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
 /* Was the fan-out cancelled, or stopped by the outcome of an item? */
 static bool stopped(struct baton_fan_out *fan_out)
 {
-	/* [fan_out.stop] acquire: `first` or `done`; pairs with [fan_out.stop] in stop */
+	/* [fan_out.stop] acquire: `first` or `done`; pairs with [fan_out.stop] in stop. Relaxed
+	 * goes unnoticed: as in stop. */
 	return load_acquire(&fan_out->stop) ||
 	       baton_future_state(&fan_out->promise) == BATON_CANCELLED;
 }
@@ -139,7 +140,9 @@ static void record(struct baton_fan_out *fan_out, const struct item *item, int s
 /* No further item starts. The item that is the reason has been recorded. */
 static void stop(struct baton_fan_out *fan_out)
 {
-	/* [fan_out.stop] release: `first` or `done`; pairs with [fan_out.stop] in stopped */
+	/* [fan_out.stop] release: `first` or `done`; pairs with [fan_out.stop] in stopped. Relaxed
+	 * goes unnoticed: [fan_out.stop] orders the failure and the items that are cancelled
+	 * because of it, and the explorer's modification order is that of execution. */
 	store_release(&fan_out->stop, 1);
 }
 

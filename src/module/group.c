@@ -144,12 +144,17 @@ static void leave(struct baton_group *group, uint32_t listed)
 				return;
 		} else if ((word | listed) & LISTED) {
 			/* [group.count] acquire: the nodes are linked; pairs with [group.count]
-			 * above */
+			 * above. Relaxed goes unnoticed: [group.count] orders the registrar's link
+			 * and the last member's exchange, and the explorer's modification order is
+			 * that of execution. */
 			if (!cas_acquire(&group->_word, &word, MEMBER))
 				continue;
 			take_nodes(group, &taken);
 			listed = 0;
 			word = MEMBER;
+			/* Release is enough: a last member acquired what the others did when it
+			 * cleared LISTED; members that have left since have entered beside the last
+			 * leave. */
 		} else if (cas_acq_rel(&group->_word, &word, 0)) {
 			/* [group.count] release: what all members did; pairs with [group.count] in
 			 * wait. Acquire: the same, for the functions that are fired; pairs with

@@ -329,7 +329,8 @@ BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)
 
 BATON_EXPORT int baton_registry_remove(struct baton_registry_entry *entry)
 {
-	/* Linearisation point. Relaxed would do: only the thread that sets the bit gets 0. */
+	/* Linearisation point. Relaxed is enough: only the thread that sets the bit gets 0, and
+	 * nobody reads anything else because of this bit. */
 	return or_acq_rel(&entry->_references, REMOVED) & REMOVED ? -EALREADY : 0;
 }
 

@@ -109,6 +109,8 @@ static void kick(struct baton_window *window, uint32_t flags)
 		/* A kick that is on its way sees the room that the caller has made. */
 		if (word == IDLE || (word & KICKED && !flags))
 			return;
+		/* Acq_rel is seldom noticed: its look is the load; the compare-and-swap reads the
+		 * newest word. */
 	} while (!cas_seq_cst(&window->_word, &word, word | KICKED | flags));
 	if (word & KICKED)
 		return;
@@ -214,7 +216,8 @@ static int kick_run(struct baton_task *mark)
 	/* [window.kick] seq_cst: before the look for room; pairs with [window.kick] in kick. From
 	 * here on another thread may send the kick again.
 	 * [window.cancel] acquire: what each caller that cancels did before; pairs with
-	 * [window.cancel] in kick */
+	 * [window.cancel] in kick. Release is seldom noticed: the look for room after it could be
+	 * older than the thread that makes room, and finds KICKED still. */
 	uint32_t word = swap_seq_cst(&window->_word, WAITING);
 
 	if (word & CANCEL)

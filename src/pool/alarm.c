@@ -82,7 +82,7 @@ static void untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
 	while (!cas_seq_cst(&alarm->word, &word, next));
 	if (word & AWAITED) {
 		/* [alarm.done] release: TAKEN is cleared; pairs with [alarm.done] in
-		 * await_taken */
+		 * await_taken. Release is enough: but no addition has that order alone. */
 		(void)add_seq_cst(&alarm->done, 1);
 		baton__futex_wake(&alarm->done, INT_MAX);
 	}
@@ -94,6 +94,9 @@ static void await_taken(struct baton__alarm *alarm, uint64_t word)
 	/* [alarm.done] acquire: before the look at the word; pairs with [alarm.done] in untake */
 	struct baton__futex_watch watch = {&alarm->done, load_acquire(&alarm->done)};
 
+	/* Relaxed is enough below: `done` decides. A waiter that loads the value after the clearing
+	 * of AWAITED has acquired the clearing; otherwise its futex wait finds `done` changed, or
+	 * is woken. */
 	if (!(word & AWAITED) && !cas_seq_cst(&alarm->word, &word, word | AWAITED))
 		return;
 	/* The caller looks again. Ended by the thread that has set TAKEN, which enters no task (but

@@ -120,7 +120,8 @@ static int reserve_room(struct baton_pool *pool, uint32_t refusing,
 static int publish_job(struct baton_pool *pool, struct baton__worker *worker, struct baton_job *job,
                        uint32_t refusing)
 {
-	/* [pool.state] acquire: as in schedule_unless, pool.c */
+	/* [pool.state] acquire: as in schedule_unless, pool.c. Relaxed is enough: as in
+	 * schedule_unless. */
 	if (load_acquire(&pool->state) & refusing)
 		return -ESHUTDOWN;
 	return worker ? baton__worker_schedule(worker, job) : baton__pool_push(pool, job);
@@ -164,7 +165,7 @@ int baton__counting_schedule(struct baton_pool *pool, struct baton_job *job, uin
 static void room_change(struct baton_pool *pool, int count)
 {
 	/* [room.changes] release: the room, or the state; pairs with [room.changes] in
-	 * await_room */
+	 * await_room. Release is enough: but no addition has that order alone. */
 	(void)add_seq_cst(&pool->room.changes, 1);
 	baton__futex_wake(&pool->room.changes, count);
 }

@@ -23,7 +23,8 @@
  *    these are seq_cst ([crew.coming]). So of publisher and leaver, one sees the other. If a
  *    publisher or a leaver relies on a COMING spare, that spare's second look sees the work and the
  *    place. If the second look comes too early to see the place, the leaver finds the spare
- *    RESTING, and calls it.
+ *    RESTING, and calls it. The seq_cst steps of the queues and of idle.c, which all of these
+ *    pass, order most of this, too: so a weaker order here is seldom noticed.
  * crew.not_ending: A shutdown does not end the pool while a thread is AWAY. A worker that could be
  *    the last one looks at AWAY before it enters the idle set, and again afterwards. A thread that
  *    stops being AWAY holds a place from then on, or looks for sleepers afterwards. Both are
@@ -71,7 +72,8 @@ static uint32_t staff_count(const struct baton_pool *pool, uint64_t unit)
 bool baton__pool_may_end(const struct baton_pool *pool)
 {
 	/* [crew.away] seq_cst: pairs with [crew.away] in come_home. [pool.last] seq_cst: pairs with
-	 * set_state. */
+	 * set_state. Relaxed is seldom noticed: an old value costs the second look, which comes
+	 * after the entry into the idle set. */
 	return load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN &&
 	       staff_count(pool, BATON__STAFF_AWAY) == 0;
 }
@@ -92,7 +94,8 @@ static bool take_worker(struct baton__mate *mate, struct baton__worker *worker)
 
 	/* [crew.place] acquire: the queues, as the last holder left them; pairs with [crew.place]
 	 * in blocks.
-	 * [crew.coming] seq_cst: the first look */
+	 * [crew.coming] seq_cst: the first look. Relaxed is seldom noticed: the load of the same 0,
+	 * or `staff`, has acquired the queues. */
 	return cas_seq_cst(&worker->holder, &nobody, mate->index + 1);
 }
 
@@ -105,7 +108,8 @@ static struct baton__worker *take_any(struct baton__mate *mate)
 	for (size_t i = 0; i < pool->worker_count; i++) {
 		struct baton__worker *worker = &pool->workers[i];
 
-		/* [crew.coming] seq_cst: the first look */
+		/* [crew.coming] seq_cst: the first look. Relaxed is seldom noticed: the second look
+		 * finds an old holder. */
 		if (!load_seq_cst(&worker->holder) && baton__vacancy_lasts(worker, now_ns) &&
 		    take_worker(mate, worker))
 			return worker;
@@ -116,7 +120,8 @@ static struct baton__worker *take_any(struct baton__mate *mate)
 static bool any_vacant(const struct baton_pool *pool)
 {
 	for (size_t i = 0; i < pool->worker_count; i++)
-		/* [crew.coming] seq_cst: the second look */
+		/* [crew.coming] seq_cst: the second look. Relaxed is seldom noticed: see
+		 * crew.spare. */
 		if (!load_seq_cst(&pool->workers[i].holder))
 			return true;
 	return false;
@@ -128,7 +133,8 @@ static bool any_vacant(const struct baton_pool *pool)
 static bool reserve_thread(struct baton_pool *pool)
 {
 	/* [crew.coming] seq_cst, after our look at RESTING; an RMW, which reads the newest value. A
-	 * spare that retires leaves RESTING, then `threads`, then looks for work. */
+	 * spare that retires leaves RESTING, then `threads`, then looks for work. Relaxed is seldom
+	 * noticed below: see crew.spare. */
 	uint32_t threads = add_seq_cst(&pool->threads, 0);
 
 	/* Ends: each failed CAS is another thread that begins or ends. */
@@ -141,13 +147,15 @@ static bool reserve_thread(struct baton_pool *pool)
 
 static void unreserve_thread(struct baton_pool *pool)
 {
+	/* Relaxed is seldom noticed: see crew.spare. */
 	(void)sub_seq_cst(&pool->threads, 1); /* [crew.coming] as in reserve_thread */
 }
 
 static void post_call(struct baton_pool *pool)
 {
 	/* [crew.call] release: what was done before the call; pairs with [crew.call] in
-	 * rest_until_called */
+	 * rest_until_called. Relaxed is seldom noticed: `staff` publishes what is read after a
+	 * call. */
 	(void)add_seq_cst(&pool->calls, 1);
 	baton__futex_wake(&pool->calls, 1);
 }
@@ -161,7 +169,8 @@ enum called { CALLED, NEEDLESS, MISSING };
  */
 static enum called call_or_start(struct baton_pool *pool, bool *reserved)
 {
-	/* [crew.coming] seq_cst: after the caller has published work, or a vacant place */
+	/* [crew.coming] seq_cst: after the caller has published work, or a vacant place. Relaxed is
+	 * seldom noticed below: see crew.spare. */
 	uint64_t staff = load_seq_cst(&pool->staff);
 	uint64_t next;
 	bool resting;
@@ -193,7 +202,7 @@ void baton__crew_missing(struct baton_pool *pool)
 
 	baton__crew_add(&pool->crew_counts.failed);
 	unreserve_thread(pool);
-	/* crew.spare: before the look at RESTING */
+	/* crew.spare: before the look at RESTING. Relaxed is seldom noticed: see crew.spare. */
 	(void)sub_seq_cst(&pool->staff, BATON__STAFF_COMING);
 	if (call_or_start(pool, &reserved) == MISSING)
 		baton__thread_nudge_all(); /* those that sleep in waits may help */
@@ -280,7 +289,8 @@ void baton__crew_unblocks(struct baton__mate *mate)
 		return;
 	if (!mate->lasts)
 		baton__vacancy_short(mate->pool);
-	/* A spare that is COMING for this place will find none. */
+	/* A spare that is COMING for this place will find none. Relaxed is seldom noticed: see
+	 * crew.spare. */
 	(void)sub_seq_cst(&mate->pool->staff, BATON__STAFF_VACANT + BATON__STAFF_AWAY);
 	worker->running = mate->running;
 	baton__worker_become(worker);
@@ -304,6 +314,7 @@ static bool stop_resting(struct baton_pool *pool)
 	do
 		if (!baton__staff(staff, BATON__STAFF_RESTING))
 			return false;
+	/* Relaxed is seldom noticed: as in post_call. */
 	while (!cas_seq_cst(&pool->staff, &staff, staff - BATON__STAFF_RESTING));
 	return true;
 }
@@ -315,7 +326,8 @@ static bool stop_resting(struct baton_pool *pool)
 static void retire(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
-	/* [crew.holder] release: our `thread`; acquire: the `thread` of the mate before us */
+	/* [crew.holder] release: our `thread`; acquire: the `thread` of the mate before us. Relaxed
+	 * is seldom noticed: pthread_join orders what is read of a retired thread. */
 	uint32_t before = swap_acq_rel(&pool->retired, mate->index + 1);
 
 	if (before)
@@ -334,6 +346,7 @@ static bool rest_until_called(struct baton__mate *mate)
 
 	/* Ended by a call, the end of the pool, or the deadline. */
 	for (;;) {
+		/* Relaxed is seldom noticed below: as in post_call. */
 		uint32_t calls = load_acquire(&pool->calls);
 
 		watch.value = calls;
@@ -370,6 +383,7 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 		uint64_t staff;
 
 		if (worker) {
+			/* Relaxed is seldom noticed: see crew.spare. */
 			(void)sub_seq_cst(&pool->staff, BATON__STAFF_VACANT + as);
 			(void)baton__pin(worker); /* a thread that cannot be pinned works as well */
 			return worker;
@@ -405,7 +419,8 @@ void baton__crew_serve(struct baton__mate *mate)
 
 void baton__crew_wake_all(struct baton_pool *pool)
 {
-	/* [crew.call] release: pairs with [crew.call] in rest_until_called. CALLS_END is final. */
+	/* [crew.call] release: pairs with [crew.call] in rest_until_called. CALLS_END is final.
+	 * Relaxed is seldom noticed: as in post_call. */
 	(void)or_seq_cst(&pool->calls, CALLS_END);
 	baton__futex_wake(&pool->calls, INT_MAX);
 	baton__futex_wake(&pool->state, INT_MAX); /* mates that watch vacancies */

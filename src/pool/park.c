@@ -17,7 +17,8 @@
 
 bool baton__worker_is_ending(const struct baton_pool *pool)
 {
-	/* [pool.state] acquire: pairs with [pool.state] in set_state */
+	/* [pool.state] acquire: pairs with [pool.state] in set_state. Relaxed is enough: nothing is
+	 * read because of it. */
 	return load_acquire(&pool->state) & (BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
@@ -39,7 +40,8 @@ static void try_end(struct baton_pool *pool)
 		/* Clears ENDING; no other thread sets or clears it. [pool.hands] seq_cst: before
 		 * this worker looks for sleepers. A waiter that did not withdraw its job, since it
 		 * saw ENDING, counts as a sleeper by now; this worker runs the jobs that are left,
-		 * or announces them to the sleepers. */
+		 * or announces them to the sleepers. Relaxed is seldom noticed: the worker that
+		 * takes ENDING back could miss a sleeper that has not withdrawn because of it. */
 		(void)sub_seq_cst(&pool->state, BATON__POOL_ENDING);
 	}
 }
@@ -101,7 +103,8 @@ void baton__worker_park(struct baton__worker *worker)
 	worker->searching = false;
 	/* [idle.ending] seq_cst: after the even number in the wake word. [pool.last] seq_cst: after
 	 * this worker has entered. A shutdown sets the state, then looks for sleepers: either it
-	 * finds this worker, or this worker sees the state. */
+	 * finds this worker, or this worker sees the state. Relaxed is enough: an old value says
+	 * "not shut down", and the look after enter corrects that. */
 	state = load_seq_cst(&pool->state);
 	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
 		return;

@@ -89,7 +89,8 @@ static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint3
 		return -ECHILD;
 	/* [pool.state] acquire: pairs with [pool.state] in set_state. A push may just miss a change
 	 * of the state. Then the thread that makes the change takes care of the job: shutdown_now
-	 * closes the injection queue, and workers run the jobs in their own queues. */
+	 * closes the injection queue, and workers run the jobs in their own queues. Relaxed is
+	 * enough: the thread that makes the end finds a push that misses it. */
 	if (load_acquire(&pool->state) & refusing)
 		return -ESHUTDOWN;
 	worker = baton__pool_worker(pool);
@@ -193,7 +194,8 @@ int baton__pool_notify(struct baton_pool *pool)
 	bool busy = !baton__idle_notify(&pool->idle) && baton__idle_all_busy(&pool->idle);
 
 	/* [pool.vacant], [crew.coming] seq_cst: after the job was published, which is seq_cst,
-	 * too. */
+	 * too. Relaxed goes unnoticed: the nudge of the hand-off (nudge_for) and announce find
+	 * what this look misses; nobody has shown that they always do. */
 	if (BATON_UNLIKELY(baton__staff(load_seq_cst(&pool->staff), BATON__STAFF_VACANT)))
 		return baton__crew_call(pool, busy);
 	return busy;
@@ -461,6 +463,7 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 		return -ECHILD;
 	if (own_mate(pool))
 		return -EDEADLK;
+	/* Relaxed is enough: nothing is read after it. */
 	if (!baton__deadline_valid(deadline) || !load_acquire(&pool->state))
 		return -EINVAL;
 	return await_zero(&pool->live, deadline);

@@ -46,7 +46,8 @@ bool baton__sentry_look(struct baton__sentry_watch *watch, uint64_t deadline_ns,
  * the wheel (TAKEN). */
 static uint64_t open_deadline(const struct baton__alarm *alarm)
 {
-	/* [sentry.watched] seq_cst: after the sentry has stored `watched` */
+	/* [sentry.watched] seq_cst: after the sentry has stored `watched`. Relaxed is seldom
+	 * noticed: as in call. */
 	uint64_t word = load_seq_cst(&alarm->word);
 
 	return word & (BATON__ALARM_TAKEN | BATON__ALARM_CLAIMED) ? 0 : word >> BATON__ALARM_BITS;
@@ -87,7 +88,8 @@ static void watch_alarm(struct baton__alarm *alarm)
 		}
 		deadline = watch.deadline_ns ? watch.deadline_ns : UINT64_MAX;
 		if (load_relaxed(&sentry->watched) != deadline) {
-			/* [sentry.watched] seq_cst: before the next look */
+			/* [sentry.watched] seq_cst: before the next look. Release is seldom
+			 * noticed: as in call. */
 			store_seq_cst(&sentry->watched, deadline);
 			continue;
 		}
@@ -155,13 +157,15 @@ void baton__sentry_call(struct baton__alarm *alarm)
 	uint64_t deadline = open_deadline(alarm);
 	uint32_t state;
 
-	/* [sentry.watched] seq_cst: after the deadline was made open */
+	/* [sentry.watched] seq_cst: after the deadline was made open. Acquire is seldom noticed: a
+	 * call beside the sentry's own look is rare. */
 	if (!deadline || deadline >= load_seq_cst(&sentry->watched))
 		return;
 	state = load_relaxed(&sentry->state); /* validated by the CAS */
 	if (state == BATON__SENTRY_RUNS) {
 		/* [sentry.call] release: what was done before the call; pairs with [sentry.call] in
-		 * watch_alarm */
+		 * watch_alarm. Release is enough: but no addition has that order alone. Acquire is
+		 * seldom noticed: a call beside the sentry's own look is rare. */
 		(void)add_seq_cst(&sentry->calls, 1);
 		baton__futex_wake(&sentry->calls, 1);
 	} else if (state == BATON__SENTRY_NONE && deadline != load_relaxed(&sentry->refused) &&
@@ -191,7 +195,8 @@ void baton__sentry_stop(struct baton__sentry *sentry)
 	}
 	if (state.value == BATON__SENTRY_NONE)
 		return;
-	/* [sentry.call] release: the end; pairs with [sentry.call] in watch_alarm */
+	/* [sentry.call] release: the end; pairs with [sentry.call] in watch_alarm. Release is
+	 * enough: as in call. */
 	(void)add_seq_cst(&sentry->calls, 1);
 	baton__futex_wake(&sentry->calls, 1);
 	(void)pthread_join(sentry->thread, NULL);

@@ -16,7 +16,8 @@
 BATON_INLINE struct baton_job *baton__slot_take(struct baton_job **slot)
 {
 	/* [idle.work] seq_cst: the caller may be about to sleep, and has changed the idle set
-	 * before. A hint: the swap decides. */
+	 * before. A hint: the swap decides. Relaxed is seldom noticed: as in unspill
+	 * (injection.c). */
 	if (!load_seq_cst(slot))
 		return NULL;
 	/* [worker.slot] acquire: the jobs; pairs with [worker.slot] in schedule, fetch, steal. */

@@ -96,7 +96,8 @@ static int prepare_mate(struct baton__mate *mate)
 	}
 	if (error)
 		store_relaxed(&pool->start_error, error); /* published by `starting` */
-	/* [pool.started] release: start_error; pairs with [pool.started] in await_zero, pool.c. */
+	/* [pool.started] release: start_error; pairs with [pool.started] in await_zero, pool.c.
+	 * Release is enough: as in leave_pool. */
 	if (sub_acq_rel(&pool->starting, 1) == 1)
 		baton__futex_wake(&pool->starting, INT_MAX);
 	return error;
@@ -106,6 +107,8 @@ static int prepare_mate(struct baton__mate *mate)
  * in await_zero, pool.c. */
 static void leave_pool(uint32_t *live)
 {
+	/* Release is enough: the waiter acquires from all threads, whose subtractions are one
+	 * release sequence. */
 	if (sub_acq_rel(live, 1) == 1)
 		baton__futex_wake(live, INT_MAX);
 }
@@ -134,7 +137,8 @@ static struct baton__mate *claim_mate(struct baton_pool *pool)
 		uint32_t used = load_relaxed(&mate->used);
 
 		/* [crew.mate] acquire: the mate's last thread is gone; pairs with [crew.mate] in
-		 * baton__join_mate */
+		 * baton__join_mate. Relaxed is seldom noticed: the claimant has mostly read
+		 * `threads` or `staff` after the one that left the place. */
 		if (used || !cas_acquire(&mate->used, &used, 1))
 			continue;
 		mate->pool = pool;
@@ -157,7 +161,8 @@ static int start_mate(struct baton__mate *mate, pthread_attr_t *attributes)
 	(void)add_relaxed(&pool->live, 1); /* pthread_create publishes the count */
 	error = -pthread_create(&thread, attributes, mate_main, mate);
 	if (error) {
-		/* [crew.mate] release: as in baton__join_mate */
+		/* [crew.mate] release: as in baton__join_mate. Relaxed is seldom noticed: as in
+		 * claim_mate. */
 		store_release(&mate->used, 0);
 		leave_pool(&pool->live);
 	}
@@ -200,6 +205,7 @@ int baton__spawn_spare(struct baton_pool *pool)
 		return -EAGAIN; /* those that have retired are not joined yet */
 	error = -pthread_attr_init(&attributes);
 	if (error) {
+		/* Relaxed is seldom noticed: as in claim_mate. */
 		store_release(&mate->used, 0); /* [crew.mate] release: as in baton__join_mate */
 		return error;
 	}
@@ -214,7 +220,8 @@ int baton__spawn_spare(struct baton_pool *pool)
 void baton__join_mate(struct baton__mate *mate)
 {
 	(void)pthread_join(mate->thread, NULL);
-	/* [crew.mate] release: the thread is gone; pairs with [crew.mate] in claim_mate */
+	/* [crew.mate] release: the thread is gone; pairs with [crew.mate] in claim_mate. Relaxed is
+	 * seldom noticed: as in claim_mate. */
 	store_release(&mate->used, 0);
 }
 

@@ -27,6 +27,7 @@ static bool take_in_hand(struct baton_pool *pool)
 	if (!(load_seq_cst(&pool->state) &
 	      (BATON__POOL_STOP | BATON__POOL_ENDED | BATON__POOL_ENDING)))
 		return true;
+	/* Relaxed is enough: as in put_others_back. */
 	(void)sub_seq_cst(&pool->hands, 1);
 	return false;
 }
@@ -60,7 +61,9 @@ static bool put_others_back(struct baton_pool *pool, struct baton__worker *worke
 		baton__joblist_join(&worker->kept, &others);
 	if (taken > (size_t)found && baton__pool_notify(pool))
 		baton__thread_nudge_all();
-	/* [pool.hands] release: the jobs are back; pairs with [pool.hands] in in_hands. */
+	/* [pool.hands] release: the jobs are back; pairs with [pool.hands] in in_hands. Relaxed is
+	 * enough: the compare-and-swaps that close the queue find what was put back, whatever the
+	 * count says. */
 	if (!worker)
 		(void)sub_seq_cst(&pool->hands, 1);
 	return found;

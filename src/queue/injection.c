@@ -137,55 +137,57 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
 	return 0;
 }
 
-/*
- * Opens the position after `tail` for pushes; position `tail` is full, claimed or closed. Several
- * threads may try, one succeeds. False: the ring has no room. True: the caller looks again.
- */
+/* Opens the position after `tail` for pushes; position `tail` is full, claimed or closed. Several
+ * threads may try, one succeeds. False: the ring has no room. True: the caller looks again. */
 static bool advance(struct baton__injection_ring *ring, uint64_t tail)
 {
 	uint64_t *slot = ring_slot(ring, tail + 1);
 	/* [injection.reuse] acquire: the batch of the round before was read; pairs with
 	 * [injection.reuse] in claim_batch.
 	 * [injection.open] acquire: a thread that sees our tail sees the open slot, too; pairs
-	 * with [injection.open] below. */
+	 * with [injection.open] below. Relaxed is enough: no plain memory goes with the word. */
 	uint64_t word = load_acquire(slot);
 
 	if (word == word_closed(tail + 1 - SLOTS)) {
 		/* [injection.open] release: the slot is open. A failed CAS reads relaxed, so load
-		 * again. */
+		 * again. Relaxed is enough: as the load. */
 		if (cas_acq_rel(slot, &word, word_empty(tail + 1)))
 			word = word_empty(tail + 1);
+		/* Relaxed is seldom noticed: edge_injection_close_2, a million executions. */
 		else
 			word = load_acquire(slot);
 	}
 	if (word == word_empty(tail + 1)) {
 		/* [injection.sleepers] seq_cst: a thread that sees a push sees the tail at the
-		 * push's position, too. The CAS fails if another thread was first. */
+		 * push's position, too. The CAS fails if another thread was first. Release is
+		 * enough: Dekker is with the slot. */
 		(void)cas_seq_cst(&ring->tail, &tail, tail + 1);
 		return true;
 	}
+	/* Relaxed is enough: an old tail says "no room", and the job goes to the spill. */
 	return load_seq_cst(&ring->tail) != tail;
 }
 
-/* Pushes a chain of jobs, linked from the newest to the oldest. False: the ring has no room, or is
- * shut. */
+/* Pushes a chain of jobs, linked from the newest to the oldest. False: no room, or shut. */
 static bool ring_put(struct baton__injection_ring *ring, struct baton_job *newest,
                      struct baton_job *oldest, size_t weight)
 {
 	/* Lock-free: a round is repeated only when another thread has moved a slot or the tail. */
 	for (;;) {
-		uint64_t tail = load_seq_cst(&ring->tail); /* [injection.sleepers] */
+		/* [injection.sleepers]. Acquire is enough: Dekker is with the slot. */
+		uint64_t tail = load_seq_cst(&ring->tail);
 		uint64_t *slot = ring_slot(ring, tail);
-		/* validated by the CAS; [injection.reuse] as in advance */
+		/* validated by the CAS; [injection.reuse]. Relaxed is enough: as in advance. */
 		uint64_t word = load_acquire(slot);
 		size_t sum = weight;
 
 		if (word == word_empty(tail)) {
 			oldest->_next = NULL;
+			/* Join only a batch that was not claimed a moment ago: the consumer of a
+			 * claimed batch may have been stopped, and would delay the job. Relaxed is
+			 * enough: a consumer may claim the batch after the load, too. */
 		} else if (is_batch(word) && batch_weight(word) < BATCH &&
 		           load_acquire(&ring->head) <= tail) {
-			/* Join only a batch that was not claimed a moment ago: the consumer of a
-			 * claimed batch may have been stopped, and would delay the job. */
 			oldest->_next = batch_newest(word);
 			sum += batch_weight(word);
 		} else if (word != WORD_SHUT && advance(ring, tail)) {
@@ -193,13 +195,11 @@ static bool ring_put(struct baton__injection_ring *ring, struct baton_job *newes
 		} else {
 			return false;
 		}
-		/*
-		 * [injection.batch] release: publishes the jobs; pairs with [injection.batch] in
-		 * claim.
+		/* [injection.batch] release: publishes the jobs; pairs with [injection.batch] in
+		 * claim_batch.
 		 * [injection.sleepers] seq_cst: the caller looks for sleepers next. A parking
 		 * worker becomes a sleeper and then looks at this word. If the store were delayed,
-		 * neither would see the other.
-		 */
+		 * neither would see the other. */
 		if (cas_seq_cst(slot, &word, word_batch(newest, sum)))
 			return true;
 	}
@@ -261,20 +261,23 @@ static bool claim_batch(struct baton__injection_ring *ring, struct baton__joblis
 {
 	/* Lock-free: a round is repeated only when another consumer has moved the head. */
 	for (;;) {
-		uint64_t head = load_seq_cst(&ring->head); /* [injection.sleepers] */
+		/* [injection.sleepers], three loads. Relaxed is enough below: `head` says whose
+		 * turn it is, by its modification order; the exchange brings the jobs. */
+		uint64_t head = load_seq_cst(&ring->head);
 
-		if (head > load_seq_cst(&ring->tail)) /* [injection.sleepers] */
+		/* Acquire is enough: a claimant looks again, by is_empty, before it sleeps. */
+		if (head > load_seq_cst(&ring->tail))
 			return false;
 
 		uint64_t *slot = ring_slot(ring, head);
-		uint64_t word = load_seq_cst(slot); /* [injection.sleepers] */
+		uint64_t word = load_seq_cst(slot);
 
 		if (word == word_empty(head) || word == WORD_SHUT)
 			return false;
 		if (!is_batch(word) || !cas_acq_rel(&ring->head, &head, head + 1))
 			continue;
 		/* [injection.batch] acquire: the jobs. [injection.reuse] release: the slot may be
-		 * used again. */
+		 * used again. Acquire is enough: as in advance. */
 		word = swap_acq_rel(slot, word_closed(head));
 
 		struct baton__joblist batch = baton__joblist_reversed(batch_newest(word));
@@ -292,10 +295,8 @@ static bool half_is_free(const struct baton__injection_ring *ring)
 	return tail + 1 <= head + SLOTS / 2;
 }
 
-/*
- * Moves the list into the ring, at least `size` jobs into one slot, and so many that a quarter of
- * the ring takes them all: half of it was free. What finds no room all the same stays in the list.
- */
+/* Moves the list into the ring, at least `size` jobs into one slot, and so many that a quarter of
+ * the ring takes them all: half of it was free. What finds no room stays in the list. */
 static void refill_ring(struct baton__injection_ring *ring, size_t size,
                         struct baton__joblist *list)
 {
@@ -313,10 +314,10 @@ static void refill_ring(struct baton__injection_ring *ring, size_t size,
 	}
 }
 
-/* Moves the spill into the far ring; what finds no room there is appended to the list. False: there
- * is none. */
+/* Moves the spill into the far ring; what finds no room is appended to the list. False: none. */
 static bool unspill(struct baton__injection *queue, struct baton__joblist *list)
 {
+	/* Relaxed is seldom noticed: only where a waiter withdraws while all workers wait. */
 	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [injection.sleepers] */
 	struct baton__joblist all;
 
@@ -354,8 +355,7 @@ static BATON_NOINLINE bool approach(struct baton__injection *queue, size_t share
 
 static void ring_init(struct baton__injection_ring *ring)
 {
-	/* No other thread knows the queue yet. Positions begin at SLOTS, so that each has a
-	 * predecessor one round before. */
+	/* Not shared yet. Positions begin at SLOTS: each has a predecessor one round before. */
 	store_relaxed(&ring->head, SLOTS);
 	store_relaxed(&ring->tail, SLOTS);
 	store_relaxed(&ring->slots[0], word_empty(SLOTS));
@@ -414,7 +414,9 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 /* Shuts the ring, if it is empty. True: it is shut. */
 static bool ring_shut(struct baton__injection_ring *ring)
 {
-	/* Lock-free: a round is repeated only when another thread has moved head, tail or slot. */
+	/* Lock-free: a round is repeated only when another thread has moved head, tail or slot.
+	 * Relaxed is enough below: the CAS decides, since the slot's word has its position in it.
+	 * An old value says "not empty", after which every caller looks again. */
 	for (;;) {
 		uint64_t head = load_seq_cst(&ring->head);
 		uint64_t tail = load_seq_cst(&ring->tail);
@@ -443,11 +445,10 @@ static bool ring_shut(struct baton__injection_ring *ring)
 
 static bool ring_is_empty(const struct baton__injection_ring *ring)
 {
-	/*
-	 * [injection.sleepers] seq_cst, all three loads. A push that comes before them in the
+	/* [injection.sleepers] seq_cst, all three loads. A push that comes before them in the
 	 * single total order put its batch into the position that was the tail then. Either head
 	 * has passed that position, and its claimant is awake, or the slot at head is not empty.
-	 */
+	 * Relaxed is enough: an old head finds a slot that is full or closed: "not empty". */
 	uint64_t head = load_seq_cst(&ring->head);
 
 	if (head > load_seq_cst(&ring->tail))
@@ -455,8 +456,7 @@ static bool ring_is_empty(const struct baton__injection_ring *ring)
 
 	uint64_t word = load_seq_cst(&ring->slots[head % SLOTS]);
 
-	/* Any other word means that head is moving now. Say that there is work: the caller
-	 * looks. */
+	/* Any other word means that head is moving now: say that there is work. */
 	return word == word_empty(head) || word == WORD_SHUT;
 }
 
@@ -474,7 +474,7 @@ bool baton__injection_close_if_empty(struct baton__injection *queue)
 	/* First a hint: the near ring, once shut, cannot take what is moved nearer. */
 	if (!beyond_is_empty(queue) || !ring_shut(&queue->near) || !ring_shut(&queue->far))
 		return false;
-	/* Linearisation point of closing. */
+	/* Linearisation point of closing. Relaxed is enough: as in ring_shut. */
 	return cas_seq_cst(&queue->spill, &top, SPILL_SHUT) || top == SPILL_SHUT;
 }
 

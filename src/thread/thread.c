@@ -143,12 +143,13 @@ static int set_up(void)
 	uint32_t none = 0;
 	pthread_key_t key;
 
-	/* [thread.key] acquire: the key; pairs with [thread.key] below */
+	/* [thread.key] acquire: the key; pairs with [thread.key] below. Relaxed goes unnoticed: the
+	 * C library's table of keys is not instrumented. */
 	if (!load_acquire(&exit_key)) {
 		if (pthread_key_create(&key, on_thread_exit))
 			return -ENOMEM;
 		/* [thread.key] release: the key; pairs with [thread.key] above and in
-		 * set_at_exit */
+		 * set_at_exit. Relaxed goes unnoticed: as the load. */
 		if (!cas_release(&exit_key, &none, (uint32_t)key + 1))
 			(void)pthread_key_delete(key);
 	}
@@ -164,7 +165,8 @@ static int set_up(void)
  * called any more. */
 static int set_at_exit(struct baton__thread *thread)
 {
-	/* [thread.key] acquire: the key; pairs with [thread.key] in set_up */
+	/* [thread.key] acquire: the key; pairs with [thread.key] in set_up. Relaxed goes unnoticed:
+	 * as in set_up. */
 	return pthread_setspecific((pthread_key_t)(load_acquire(&exit_key) - 1), thread);
 }
 
@@ -265,6 +267,7 @@ int baton__thread_attach(void)
 	if (!thread)
 		return -ENOMEM;
 	if (set_at_exit(thread)) {
+		/* Relaxed goes unnoticed: the explorer's pthread_setspecific does not fail. */
 		store_release(&thread->used, 0);
 		return -ENOMEM;
 	}
@@ -388,7 +391,9 @@ void baton__thread_nudge_obstructed(const void *future)
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create_record */
+	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create_record.
+	 * Relaxed is seldom noticed: as in nudge_for, where it is found; no scenario adds a record
+	 * just then. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread;
 	     thread = thread->next) {
 		/* Relaxed: a newer value is stored by a thread that begins another sleep, and will
@@ -415,7 +420,7 @@ uint32_t baton__thread_sleeps(const void *resource)
 {
 	struct baton__thread *self = baton__self;
 	/* [thread.nudged] acquire: the work that the nudge is about; pairs with [thread.nudged] in
-	 * nudge */
+	 * nudge. Relaxed is seldom noticed: nudge.pml finds the like (BREAK_NUDGE_LATE). */
 	uint32_t nudge = load_acquire(&self->nudge);
 
 	store_relaxed(&self->awaiting, resource);

@@ -16,7 +16,8 @@ static struct baton__ring *own_ring(void)
 	if (BATON_LIKELY(ring != NULL) || !baton__has_record(baton__self))
 		return ring;
 	ring = calloc(1, sizeof(*ring));
-	/* Release: zeroed memory, for collect (inspect/trace_file.c). */
+	/* Release: zeroed memory, for collect (inspect/trace_file.c). Relaxed goes unnoticed: as in
+	 * collect_ring (trace_file.c). */
 	if (ring)
 		store_release(&baton__self->ring, ring);
 	return ring;
@@ -35,7 +36,8 @@ static void write_event(struct baton__ring *ring, const struct baton__event *eve
 	store_relaxed(&next->object, event->object);
 	store_relaxed(&next->detail, event->detail);
 	store_relaxed(&next->kind_and_more, event->kind_and_more);
-	/* Release: the event, for collect_ring (inspect/trace_file.c). */
+	/* Release: the event, for collect_ring (inspect/trace_file.c). Relaxed goes unnoticed: as
+	 * in collect_ring (trace_file.c). */
 	store_release(&ring->head, head + 1);
 }
 

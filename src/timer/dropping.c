@@ -27,7 +27,8 @@ void baton__dropping_end(struct baton__dropping *dropping)
 		return;
 	baton__handing_end(&timer_droppings, &dropping->list);
 	/* [timer.dropped] release: what `dropped` did; pairs with [timer.dropped] in
-	 * baton__dropping_await. Acquire: not needed. */
+	 * baton__dropping_await. Release is enough: a thread that has just lowered the count
+	 * reads nothing else. */
 	(void)sub_acq_rel(&droppings_max, 1);
 }
 

@@ -60,7 +60,8 @@ static bool in_time(uint64_t word, uint64_t next)
 
 void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, uint64_t posted)
 {
-	/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in arm */
+	/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in arm.
+	 * Relaxed is seldom noticed: as in apply's compare-and-swap. */
 	uint64_t word = load_acquire(&timer->_word);
 	bool before = word & BATON__TIMER_PLACED; /* only the holder changes PLACED */
 	bool linked = before;
@@ -80,7 +81,9 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 		}
 		/* [timer.touched] release: the holder's last touch, if the timer is not placed;
 		 * pairs with [timer.touched] in decide. [timer.armed] acquire: as above, for the
-		 * driver that finds the timer due */
+		 * driver that finds the timer due. Release is seldom noticed: of several steps on
+		 * the word one acquires what this one does, or [wheel.held], [timer.posted] or
+		 * [word.publish] brings it. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	baton__count(&timers->stats.armed, linked);
 	baton__count(&timers->stats.cancelled, before && !wanted);
@@ -104,7 +107,8 @@ static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, u
 {
 	baton__timers_place(timers, timer, baton__timer_deadline(next));
 	/* [timer.armed] release: what the caller did; pairs with [timer.armed] in expire and
-	 * enter. [timer.repeat] release: pairs with [timer.repeat] in baton__timer_arm */
+	 * enter. [timer.repeat] release: pairs with [timer.repeat] in baton__timer_arm. Relaxed is
+	 * enough: [wheel.held] publishes as much, save for [timer.repeat], which goes unnoticed. */
 	if (!cas_release(&timer->_word, &word, next | BATON__TIMER_PLACED)) {
 		baton__wheel_unlink(&timer->_link);
 		return false;
@@ -120,7 +124,7 @@ static int unpost(struct baton_timer *timer)
 	uint64_t word = load_relaxed(&timer->_word);
 
 	/* Ends: as in apply. [timer.touched] release: the last touch; pairs with [timer.touched] in
-	 * decide */
+	 * decide. Relaxed is seldom noticed: as in decide (timer_stop.c). */
 	while (!cas_release(
 		&timer->_word, &word,
 		word & ~(BATON__TIMER_POSTED | BATON__TIMER_ARMED | BATON__TIMER_REPEAT)))
@@ -154,7 +158,9 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 	for (;;) {
 		/* [timer.repeat] acquire: other arms' stores to _repeat and _scheduled come before
 		 * those of this arm, if their CAS came before this load; pairs with [timer.repeat]
-		 * below and in arm_placed */
+		 * below and in arm_placed. Relaxed goes unnoticed: [timer.repeat] orders the stores
+		 * of two arms to _repeat, and the explorer's modification order is that of
+		 * execution. */
 		uint64_t word = load_acquire(&timer->_word);
 		uint64_t next = armed(word, arming);
 		bool post = !in_time(word, next);
@@ -183,7 +189,8 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 		/* [timer.armed] release: what the caller did; pairs with [timer.armed] in apply,
 		 * expire, enter. [timer.repeat] release: pairs with the load above. [timer.touched]
 		 * acquire: the holder has read the link that post writes; pairs with
-		 * [timer.touched] in apply. Linearisation point. */
+		 * [timer.touched] in apply. Linearisation point. Relaxed is seldom noticed: as in
+		 * apply, and as in decide (timer_stop.c). */
 		if (!cas_acq_rel(&timer->_word, &word, next))
 			continue;
 		error = 0;
@@ -223,7 +230,7 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	/* The short path: the timer is placed well already, as a keep-alive timer mostly is, and is
 	 * not to repeat.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
-	 * point. */
+	 * point. Release is seldom noticed: as in apply. */
 	if (!repeat && in_time(word, next) && !is_refused(word, &arming) &&
 	    cas_acq_rel(&timer->_word, &word, next))
 		return 0;

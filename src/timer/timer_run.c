@@ -58,7 +58,8 @@ static bool enter_run(struct baton_timer *timer)
 		gone = gone_of(timer, word & ~next);
 		/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in
 		 * arm. [timer.touched] release: the last touch of a run without effect; pairs with
-		 * [timer.touched] in decide. Linearisation point of the run. */
+		 * [timer.touched] in decide. Linearisation point of the run. Release is seldom
+		 * noticed: as in apply (timer.c). */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	if (next & ~word & BATON__TIMER_RUNNING)
 		return true;
@@ -160,12 +161,13 @@ static void leave_run(struct baton_timers *timers, struct baton_timer *timer, ui
 		       !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY));
 		if (told && !dropping.timer)
 			baton__dropping_begin(&dropping, timer);
-		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide */
+		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide.
+		 * Release is seldom noticed: as in apply (timer.c). */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* If the caller is the driver, which was handing over this timer, the task has run at once,
 	 * or was dropped. [timer.handing] release: the last touch; pairs with [timer.handing] in
 	 * await_handed. Relaxed: if both comparisons are true, this thread has stored both values
-	 * itself. */
+	 * itself. Relaxed is seldom noticed: as in await_handed (timer_stop.c). */
 	if (load_relaxed(&timers->driver) == baton__self && load_relaxed(&timers->handing) == timer)
 		store_release(&timers->handing, NULL);
 	if (told)
@@ -239,10 +241,11 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 		       (word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE;
 		if (told && !dropping.timer)
 			baton__dropping_begin(&dropping, timer);
-		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide */
+		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide.
+		 * Release is seldom noticed: as in apply (timer.c). */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* [timer.handing] release: the timer is handed over; pairs with [timer.handing] in
-	 * await_handed */
+	 * await_handed. Relaxed is seldom noticed: as in await_handed (timer_stop.c). */
 	store_release(&timers->handing, NULL);
 	if (told)
 		dropped(timer, error);

@@ -48,7 +48,9 @@ static uint64_t decide(struct baton_timer *timer)
 		uint64_t word = load_acquire(&timer->_word);
 
 		/* [timer.touched] acquire: as above, in case the word has changed and come back.
-		 * Linearisation point. */
+		 * Linearisation point. Relaxed is seldom noticed: of the load and the
+		 * compare-and-swap one is enough, unless the same word has come back in between;
+		 * and [wheel.held] brings the holder what was done. */
 		if (!(word & STOPPED) || cas_acquire(&timer->_word, &word, word & ~STOPPED))
 			return word;
 	}
@@ -57,7 +59,7 @@ static uint64_t decide(struct baton_timer *timer)
 /* As decide, for the wheel's holder, which also unlinks the timer. */
 static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *timer)
 {
-	/* [timer.touched] acquire: as in decide */
+	/* [timer.touched] acquire: as in decide. Relaxed is seldom noticed: as in decide. */
 	uint64_t word = load_acquire(&timer->_word);
 
 	if (word & BATON__TIMER_PLACED) {
@@ -65,7 +67,8 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 		baton__count(&timers->stats.cancelled, 1);
 		baton__count(&timers->stats.pending, (uint64_t)-1);
 	}
-	/* Ends, and [timer.touched] acquire: as in decide. Linearisation point. */
+	/* Ends, and [timer.touched] acquire: as in decide. Linearisation point. Relaxed is seldom
+	 * noticed: as in decide. */
 	while (!cas_acquire(&timer->_word, &word, word & ~(STOPPED | BATON__TIMER_PLACED)))
 		;
 	return word;
@@ -76,7 +79,9 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
 	/* Ends with the driver's push to the busy resource, or its refusal. [timer.handing]
-	 * acquire: the push, for a close that follows; pairs with [timer.handing] in hand */
+	 * acquire: the push, for a close that follows; pairs with [timer.handing] in hand. Relaxed
+	 * is seldom noticed: [timer.handing] orders the driver's push and the close that follows
+	 * the stop, and the explorer's modification order is that of execution. */
 	for (unsigned i = 0; load_acquire(&timers->handing) == timer; i++) {
 		/* Relaxed: is this thread the driver? */
 		if (load_relaxed(&timers->driver) == baton__self)
@@ -155,6 +160,7 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	BATON__NEED(gone, "the promise is NULL");
 
 	enum baton_timer_state state = timer_state(stop_timer(timer));
+	/* Relaxed is seldom noticed: as in decide. */
 	uint64_t word = load_acquire(&timer->_word);
 
 	if (BATON_UNLIKELY(baton__forked()))

@@ -116,7 +116,8 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 	} while (!cas_seq_cst(&timers->word, &word, flags | (word & BATON__TIMERS_CLOSED)));
 	if (load_seq_cst(&timers->sleepers)) {
 		/* [wheel.sleepers] release: the wheel is free; pairs with [wheel.sleepers] in
-		 * sleep_until_held */
+		 * sleep_until_held. Release is seldom noticed: Dekker is between the wheel's word
+		 * and `sleepers`; this addition only changes the sleeper's futex word. */
 		(void)add_seq_cst(&timers->released, 1);
 		baton__futex_wake(&timers->released, 1);
 	}
@@ -177,7 +178,7 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 	timers->alarming = true;
 	baton__count(&timers->stats.wakes, 1);
 	/* [wheel.closed] release: the thread looks again; pairs with [wheel.closed] in
-	 * sleep_until_due */
+	 * sleep_until_due. Relaxed is seldom noticed: the alarm is read under the wheel's hold. */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 }
 
@@ -288,7 +289,8 @@ int baton__timers_end(struct baton_timers *timers)
 	/* Each run has a reference. So with one reference left no run is under way, and a thread
 	 * that holds the wheel, or sleeps for it, can only be in an arm or a stop: misuse, since it
 	 * would touch freed memory. [wheel.reference] acquire: the runs have left; pairs with
-	 * [wheel.reference] in unref */
+	 * [wheel.reference] in unref. Relaxed is seldom noticed: an assertion, which an old word
+	 * would let fail. */
 	if (load_acquire(&timers->references) == 1) {
 		if (BATON_UNLIKELY(load_relaxed(&timers->word) != BATON__TIMERS_CLOSED) ||
 		    BATON_UNLIKELY(load_relaxed(&timers->sleepers)))

@@ -30,7 +30,8 @@ int baton__timers_drive_begin(struct baton_timers *timers)
 	if (error)
 		return error;
 	/* [wheel.driver] acquire: what the last driver did; pairs with [wheel.driver] in
-	 * drive_end */
+	 * drive_end. Relaxed is enough: a driver touches the wheel, whose holder it is, and two
+	 * atomic words, of which it needs some value of its own. */
 	if (cas_acquire(&timers->driver, &nobody, baton__self))
 		return 0;
 	return nobody == baton__self ? -EDEADLK : -EBUSY;
@@ -38,7 +39,8 @@ int baton__timers_drive_begin(struct baton_timers *timers)
 
 void baton__timers_drive_end(struct baton_timers *timers)
 {
-	/* [wheel.driver] release: what this driver did; pairs with [wheel.driver] in drive_begin */
+	/* [wheel.driver] release: what this driver did; pairs with [wheel.driver] in drive_begin.
+	 * Relaxed is enough: as in begin. */
 	store_release(&timers->driver, NULL);
 }
 
@@ -52,7 +54,8 @@ enum when { IN_TIME, AT_ONCE, NEVER };
  */
 static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum when when)
 {
-	/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in arm */
+	/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in arm.
+	 * Relaxed is seldom noticed: as in apply (timer.c). */
 	uint64_t word = load_acquire(&timer->_word);
 	uint64_t expired;
 	uint64_t next;
@@ -119,7 +122,7 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 
 	if (!error) {
 		/* [timer.handing] release: the submit; pairs with [timer.handing] in
-		 * await_handed */
+		 * await_handed. Relaxed is seldom noticed: as in await_handed (timer_stop.c). */
 		store_release(&timers->handing, NULL);
 		return;
 	}
@@ -130,7 +133,7 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 	if (error == -EAGAIN && load_relaxed(&timer->_word) & BATON__TIMER_REPEAT) {
 		baton__timer_cancelled(&timer->_task);
 		/* [timer.handing] release: as above, if the run had no effect, and leave was not
-		 * called */
+		 * called. Relaxed is seldom noticed: as in await_handed (timer_stop.c). */
 		store_release(&timers->handing, NULL);
 		return;
 	}
@@ -178,6 +181,7 @@ int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *tim
 			error = -ESHUTDOWN;
 		else if (!(word & BATON__TIMER_REPEAT) || word & barred)
 			error = -EBUSY;
+	/* Relaxed is seldom noticed: as in apply (timer.c). */
 	while (!error && !cas_acq_rel(&timer->_word, &word, expired));
 	if (!error) {
 		baton__count(&timers->stats.fired, 1);

@@ -44,6 +44,7 @@ static bool sleep_until_due(struct baton_timers *timers)
 	/* After the release, an arm for an earlier tick changes `alarm`, the word that this thread
 	 * sleeps on. [wheel.closed] acquire: pairs with [wheel.closed] in place, thread_stop */
 	timers->sleep_until = tick;
+	/* Relaxed is seldom noticed: the thread holds the wheel before it looks at anything. */
 	watch.value = load_acquire(&timers->alarm);
 	baton__count(&timers->stats.rounds, 1);
 	baton__timers_release(timers, 0);
@@ -241,7 +242,7 @@ void baton__timers_drivers_stop(struct baton_timers *timers)
 		baton__alarm_detach(&baton__default_alarm);
 	baton__timers_hold(timers);
 	/* [wheel.closed] release: the wheel is closed; pairs with [wheel.closed] in
-	 * sleep_until_due */
+	 * sleep_until_due. Relaxed is seldom noticed: as in sleep_until_due. */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 	baton__timers_release(timers, 0);
 	baton__futex_wake(&timers->alarm, 1);

@@ -142,7 +142,8 @@ static bool wait_for(const uint32_t *state, uint32_t wanted, double seconds)
 	const struct timespec pause = {0, 20000000};
 
 	for (double waited = 0; waited < seconds; waited += 0.02) {
-		/* Acquire: the error, which the program's watchdog has stored before DONE. */
+		/* Acquire: the error, which the program's watchdog has stored before DONE. Relaxed
+		 * goes unnoticed: the explorer has one process. */
 		if (load_acquire(state) >= wanted)
 			return true;
 		(void)nanosleep(&pause, NULL);
@@ -167,7 +168,8 @@ static int ask_program(struct baton__trace_request *request, double seconds, con
 	memcpy(request->path, full, sizeof(full));
 	request->ns = (uint64_t)(seconds * 1e9);
 	request->told = true;
-	/* Release: the request, which the program's watchdog reads. */
+	/* Release: the request, which the program's watchdog reads. Relaxed goes unnoticed: the
+	 * explorer has one process. */
 	store_release(&request->state, BATON__TRACE_ASKED);
 	/* If the exchange fails the watchdog has answered just now. Relaxed: it is given up. */
 	if (!wait_for(&request->state, BATON__TRACE_ON, 5) &&

@@ -198,6 +198,7 @@ void top_sample(const struct top_board *board, struct top_rows *rows)
 		const struct baton__board_line *line = &file->line[i];
 		struct top_past *past = &rows->past[i];
 
+		/* Relaxed goes unnoticed: the explorer has one process. */
 		if (load_acquire(&line->state) != BATON__LINE_SHOWN ||
 		    past->joined_ns != line->joined_ns || !load_relaxed(&line->stats._function))
 			continue;
@@ -217,6 +218,7 @@ static uint64_t moment_of(const struct top_board *board)
 void top_read(const struct top_board *board, struct top_rows *rows, enum top_sort sort)
 {
 	const struct baton__board_file *file = board->file;
+	/* Relaxed goes unnoticed below: the explorer has one process. */
 	const uint32_t lines = load_acquire(&file->lines);
 
 	if (lines > rows->past_count) {

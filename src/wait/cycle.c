@@ -67,7 +67,8 @@ static void lock_edges(void)
 
 static void unlock_edges(void)
 {
-	/* [cycle.list] release: the list; pairs with [cycle.list] in lock_edges */
+	/* [cycle.list] release: the list; pairs with [cycle.list] in lock_edges. Release is enough:
+	 * nothing is read after the unlock. */
 	if (swap_acq_rel(&mutex, 0) == 2)
 		baton__futex_wake(&mutex, 1);
 }
@@ -101,7 +102,8 @@ static bool ends_with(const struct baton__frame *frame, const struct baton_futur
 static struct baton__edge *blocker(struct baton_future *future,
                                    const struct baton_resource **resource_out)
 {
-	/* Acquire: as in baton__future_final (future.final, future.c). */
+	/* Acquire: as in baton__future_final (future.final, future.c). Relaxed is enough: the list
+	 * is under the lock, and [binds.watch] orders the future's resource. */
 	uint32_t state = load_acquire(&future->_state);
 	struct baton_resource *resource = baton__future_binding(future);
 	const struct baton__frame *frame;
@@ -111,7 +113,8 @@ static struct baton__edge *blocker(struct baton_future *future,
 	if (state & (BATON__FUTURE_FINAL | BATON__FUTURE_PROMISE))
 		return NULL;
 	/* binds.watch (binds.h) seq_cst: after the count. An RMW finds no old value. Ends: a
-	 * failure is another submit. */
+	 * failure is another submit. Relaxed is seldom noticed: ordered as wait.last_look, which
+	 * the explorer cannot see. */
 	if (!resource)
 		while (!cas_seq_cst(&future->_resource, &resource, resource))
 			continue;

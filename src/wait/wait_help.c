@@ -186,7 +186,9 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	 * sleepers after that operation. The write itself is not seq_cst: that would cost each
 	 * submit an atomic. A load might miss the write. This RMW does not, on machines where a
 	 * seq_cst operation takes along the writes before it: x86, ARMv8, POWER. C11 does not say
-	 * so. The other end is baton__ready (submit.h). Ends: each failure is another submit. */
+	 * so. The other end is baton__ready (submit.h). Ends: each failure is another submit.
+	 * Relaxed goes unnoticed: wait.last_look is about machines, and the explorer's
+	 * read-modify-writes read the newest value in any order. */
 	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
 		continue;
 	if (!resource || baton__future_final(future))

@@ -6,9 +6,10 @@
 #	run.sh LABEL EXPLORER [FILE | TEXT...]
 #
 # FILE: only mutants that it lists; TEXT: only those whose name contains one; "quick": those of
-# quick.txt. Fails if a mutant survives that is not in survivors.txt, or if one that is there does
-# not; "~ NAME" there: one that is rarely found. Environment: as try.sh; JOBS; LEARN=1 writes
-# killers.txt anew: what is known to kill a mutant is tried first.
+# quick.txt. Fails if a mutant survives of which nothing says that it may, or if one is killed that
+# is said to survive: in the source, before the operation (orders.awk), or in structural.txt.
+# Environment: as try.sh; JOBS. build/mutants/killers keeps what has killed a mutant: that is tried
+# first in the next run.
 set -u
 
 label=$1
@@ -23,8 +24,10 @@ mkdir -p $out/results $out/tried build/results
 begin=$(date +%s)
 
 {
-	find $files -name '*.[ch]' ! -name atomic.h | sort | xargs awk -f $here/orders.awk
-	awk -v paths="$(find $files -name '*.[ch]')" -f $here/structural.awk $here/structural.txt
+	# shellcheck disable=SC2046,SC2086 # words, on purpose
+	awk -f $here/orders.awk $(find $files -name '*.[ch]' ! -name atomic.h | sort)
+	# shellcheck disable=SC2046,SC2086 # words, on purpose
+	awk -f $here/structural.awk $here/structural.txt $(find $files -name '*.[ch]')
 } >$out/all
 if [ "${1-}" = quick ]; then
 	awk 'FILENAME == ARGV[1] {if (!/^#/) wanted[$1] = 1; next}
@@ -37,8 +40,18 @@ else
 	cat $out/all
 fi >$out/list
 
+# What has killed it before.
+touch $out/killers
+if [ "${1-}" = quick ]; then
+	grep -v '^#' $here/quick.txt
+else
+	cat $out/killers
+fi >$out/known
+
 # Where each scenario comes to. What a mutant's place has never seen cannot kill it.
-if [ "${1-}" != quick ]; then
+if [ "${1-}" = quick ]; then
+	: >$out/sites
+elif [ ! -s $out/sites ] || [ "$explorer" -nt $out/sites ]; then
 	"$explorer" --sites --quiet --seconds 0.03 --seed 1 \
 		>$out/sites.all 2>$out/sites.errors ||
 		grep ': fails in execution' $out/sites.errors
@@ -48,43 +61,26 @@ if [ "${1-}" != quick ]; then
 		$out/sites.errors $out/sites.all >$out/sites
 fi
 
-touch $out/sites
-
 # Those not known to survive first.
-awk 'FILENAME == ARGV[1] {known[$1 == "~" ? $2 : $1] = 1; next}
-	{print ($1 in known) + 0, $0}' $here/survivors.txt $out/list |
-	sort -s -k1,1n | cut -d ' ' -f 2- | xargs -r -P "${JOBS:-$(nproc)}" -n 3 $here/try.sh
+awk '{print ($4 != "found") + 0, $0}' $out/list |
+	sort -s -k1,1n | cut -d ' ' -f 2- | xargs -r -P "${JOBS:-$(nproc)}" -n 4 $here/try.sh
 
 # ---- What came of it ----
-while read -r name _; do
-	echo "$name $(cat "$out/results/$name" 2>/dev/null || echo broken no result)"
+while read -r name _ _ fate; do
+	echo "$name $fate $(cat "$out/results/$name" 2>/dev/null || echo broken no result)"
 done <$out/list >$out/summary
-if [ -n "${LEARN-}" ]; then
-	{
-		sed '/^[^#]/,$d' $here/killers.txt
-		awk 'FNR == 1 {file++}
-		file == 1 && /^[^#]/ {line[$1] = $0}
-		file == 2 && $2 == "killed" {line[$1] = $1 " " $3 " " $4}
-		file == 2 && $2 != "killed" {delete line[$1]}
-		file == 3 && $1 in line {print line[$1]}' $here/killers.txt $out/summary $out/all
-	} >$out/killers && mv $out/killers $here/killers.txt
-fi
+awk '$3 == "killed" {print $1, $4, $5; new[$1] = 1}
+	FILENAME != ARGV[1] && !($1 in new)' $out/summary $out/killers >$out/killers.new
+mv $out/killers.new $out/killers
 awk -v seconds=$(($(date +%s) - begin)) -v results="${BATON_ALL_CHECKS+build/results/$label}" '
-FILENAME == ARGV[1] {
-	if ($1 == "~")
-		rare[$2] = 1
-	else if ($0 !~ /^#/ && $0 !~ /^[ \t]/ && NF)
-		known[$1] = 1
-	next
-}
 {
-	total++
-	if ($2 == "killed" && !($1 in known)) {
+	if ($3 == "killed" && $2 != "survives") {
 		killed++
-	} else if ($2 ~ /^survives/ && ($1 in known || $1 in rare)) {
+	} else if ($3 ~ /^survives/ && $2 != "found") {
 		explained++
 	} else {
-		print $0 ($1 in known ? ", and is in survivors.txt" : "")
+		print $1, substr($0, length($1 $2) + 3) \
+			($2 == "survives" ? ", and is said to survive" : "")
 		bad++
 	}
 }
@@ -92,6 +88,6 @@ END {
 	if (results != "")
 		print killed + explained, bad + 0 >results
 	printf "%u mutants: %u killed, %u survive as explained, %u unexplained or wrong (%u s)\n",
-		total, killed, explained, bad, seconds
+		NR, killed, explained, bad, seconds
 	exit bad > 0
-}' $here/survivors.txt $out/summary
+}' $out/summary

@@ -1,22 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Lists the mutants of structural.txt, or applies one of them to its file.
 #
-#	awk -v paths="src/..." -f structural.awk structural.txt    lines "NAME PATH PLACE"
-#	awk -v name=NAME -f structural.awk structural.txt FILE
+#	awk -f structural.awk structural.txt FILE...              lines "NAME FILE PLACE FATE"
+#	awk -v name=NAME -f structural.awk structural.txt FILE    the file, mutated
 #
-# Ends with status 3 if a passage to be replaced is not found exactly once in its function.
-
-BEGIN {
-	count_paths = split(paths, words, /[ \n]+/)
-	for (i = 1; i <= count_paths; i++) {
-		base = words[i]
-		sub(/.*\//, "", base)
-		path[base] = words[i]
-		base = words[i]
-		sub(/^src\//, "", base)
-		path[base] = words[i]
-	}
-}
+# Status 3: what a mutant changes is not in its function exactly once; the list says so.
 
 function trim(text)
 {
@@ -24,31 +12,37 @@ function trim(text)
 	return text
 }
 
-
-# structural.txt
 FNR == NR {
 	if ($1 == "=") {
-		current = $2
-		if (name == "") {
-			base = $3
-			sub(/.*\//, "", base)
-			print $2, ($3 in path ? path[$3] : $3), base ":" $4
-		} else if ($2 == name) {
-			scope = $4
-		}
-		hunk = 0
+		m = ++mutants
+		names[m] = $2
+		file_of[m] = $3
+		scope[m] = $4
+		split_of[m] = $5 == "split" ? ($6 == "" ? "(cas|swap|or)" : $6) : ""
+		number[m] = $7 + 0
+		fate[m] = "found"
 		last = ""
-	} else if (name != "" && current == name && /^[-+] ?/) {
+	} else if (/^(survives|rare): /) {
+		fate[m] = substr($1, 1, length($1) - 1)
+	} else if (/^[-+]/) {
 		sign = substr($0, 1, 1)
-		text = substr($0, 3)
 		if (sign == "-" && last != "-")
-			hunk++
+			hunks[m]++
 		last = sign
-		count[hunk, sign]++
-		lines[hunk, sign, count[hunk, sign]] = sign == "-" ? trim(text) : text
-		total = hunk
+		h = hunks[m]
+		count[m, h, sign]++
+		lines[m, h, sign, count[m, h, sign]] = sign == "-" ? trim(substr($0, 2)) : \
+			substr($0, 3)
 	}
 	next
+}
+
+FNR == 1 {
+	f = ++files
+	where = ""
+	short[f] = base[f] = path[f] = FILENAME
+	sub(/^.*src\//, "", short[f])
+	sub(/.*\//, "", base[f])
 }
 
 /^[A-Za-z_].*[A-Za-z0-9_]\(/ && !/^#/ && !/^_Static_assert/ && !/;$/ {
@@ -58,34 +52,103 @@ FNR == NR {
 }
 
 {
-	source[++length_] = $0
-	place[length_] = where
+	source[f, FNR] = $0
+	trimmed[f, FNR] = trim($0)
+	place[f, FNR] = where
+	if (!((f, where) in first))
+		first[f, where] = FNR
+	last_of[f, where] = FNR
+	length_[f] = FNR
+}
+
+# Begins hunk h of mutant m in this line?
+function fits(f, line, m, h, j)
+{
+	if (place[f, line] != scope[m])
+		return 0
+	for (j = 1; j <= count[m, h, "-"]; j++)
+		if (trimmed[f, line + j - 1] != lines[m, h, "-", j])
+			return 0
+	return 1
+}
+
+# The line with its operation in two steps; `seen` counts the operations of the function.
+function split_line(m, text, done)
+{
+	while (match(text, "(^|[^A-Za-z0-9_])(baton_inline_)?" split_of[m] \
+		"_(relaxed|acquire|release|acq_rel|seq_cst)\\(")) {
+		operation = substr(text, RSTART, RLENGTH)
+		done = done substr(text, 1, RSTART - 1)
+		text = substr(text, RSTART + RLENGTH)
+		seen++
+		if (!number[m] || number[m] == seen) {
+			changes++
+			sub(/_(relaxed|acquire|release|acq_rel|seq_cst)\($/, "(", operation)
+			sub(/baton_inline_/, "", operation)
+			match(operation, /[a-z]+\($/)
+			operation = substr(operation, 1, RSTART - 1) "split_" \
+				substr(operation, RSTART)
+		}
+		done = done operation
+	}
+	return done text
+}
+
+# Does the mutant fit the file? Else says why not.
+function applies(m, f, h, i, times)
+{
+	seen = changes = 0
+	for (i = first[f, scope[m]]; split_of[m] != "" && i && i <= last_of[f, scope[m]]; i++)
+		split_line(m, source[f, i])
+	if (split_of[m] != "" && changes != 1)
+		return scope[m] " does not have this operation once: " split_of[m]
+	for (h = 1; h <= hunks[m]; h++) {
+		times = 0
+		for (i = first[f, scope[m]]; i && i <= last_of[f, scope[m]]; i++)
+			times += fits(f, i, m, h)
+		if (times != 1)
+			return scope[m] " does not have this passage once: " lines[m, h, "-", 1]
+	}
+	return split_of[m] == "" && !hunks[m] ? "it changes nothing" : ""
+}
+
+function write(m, f, i, h, j, done)
+{
+	seen = 0
+	for (i = 1; i <= length_[f]; i++) {
+		done = 0
+		for (h = 1; h <= hunks[m] && !done; h++)
+			if (fits(f, i, m, h)) {
+				for (j = 1; j <= count[m, h, "+"]; j++)
+					print lines[m, h, "+", j]
+				i += count[m, h, "-"] - 1
+				done = 1
+			}
+		if (!done)
+			print split_of[m] != "" && place[f, i] == scope[m] ? \
+				split_line(m, source[f, i]) : source[f, i]
+	}
 }
 
 END {
-	if (name == "")
-		exit 0
-	for (i = 1; i <= length_; i++) {
-		replaced = 0
-		for (h = 1; h <= total && !replaced; h++) {
-			if (place[i] != scope || !count[h, "-"])
-				continue
-			for (j = 1; j <= count[h, "-"]; j++)
-				if (trim(source[i + j - 1]) != lines[h, "-", j])
-					break
-			if (j <= count[h, "-"])
-				continue
-			used[h]++
-			for (j = 1; j <= count[h, "+"]; j++)
-				print lines[h, "+", j]
-			i += count[h, "-"] - 1
-			replaced = 1
+	for (m = 1; m <= mutants; m++) {
+		found = 0
+		if (name != "" && names[m] != name)
+			continue
+		for (f = 1; f <= files; f++)
+			if (name != "" || file_of[m] == base[f] || file_of[m] == short[f]) {
+				found++
+				at = f
+			}
+		why = found == 1 ? applies(m, at) : found " files have the name " file_of[m]
+		if (why != "") {
+			print "structural.txt: " names[m] ": " why >"/dev/stderr"
+			status = 3
+		} else if (name != "") {
+			write(m, at)
+		} else {
+			print names[m], path[at], base[at] ":" scope[m], fate[m]
 		}
-		if (!replaced)
-			print source[i]
 	}
-	for (h = 1; h <= total; h++)
-		if (used[h] != 1)
-			exit 3
-	exit total ? 0 : 3
+	exit status + 0
 }

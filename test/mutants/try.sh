@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Builds one mutant into an explorer of its own and looks whether a scenario fails.
 #
-#	try.sh NAME FILE PLACE
+#	try.sh NAME FILE PLACE FATE
 #
 # Leaves a line in build/mutants/results/NAME:
 #	killed SCENARIO WAY
@@ -16,6 +16,7 @@ set -u
 name=$1
 file=$2
 place=$3
+fate=$4
 here=test/mutants
 dir=build/mutants/tried/$name
 result=build/mutants/results/$name
@@ -89,36 +90,49 @@ look()
 killer=$(awk -v name="$name" '$1 == name {
 	print "--scenario =" $2, $3 == "died" ? "" : "--way " $3
 	exit
-}' $here/killers.txt)
+}' build/mutants/known)
 # shellcheck disable=SC2086 # words, on purpose
 [ -z "$killer" ] || look $killer --seconds 4
 
 # The scenarios that come to the place; if it is a function that none is known to come to, all.
-again=0.3
-scenarios=$(awk -v place="$place" '($3 == place || index($3, place ":") == 1) && !seen[$1]++ {
-	printf "%s=%s", comma, $1
-	comma = ","
-}' build/mutants/sites)
+# First those that are made for one edge, then those whose names have most words of the mutant's.
+reach()
+{
+	awk -v place="$1" -v about="$name $place" '
+	$3 ~ /./ && (place == "" || $3 == place || index($3, place ":") == 1) && !seen[$1]++ {
+		alike = 0
+		for (i = split($1, words, "_"); i > 0; i--)
+			alike += length(words[i]) > 2 && index(about, words[i])
+		print $1 !~ /^edge_/, -alike, "=" $1
+	}' build/mutants/sites | sort -s -k1,1n -k2,2n | cut -d ' ' -f 3
+}
+scenarios=$(reach "$place")
 if [ -z "$scenarios" ]; then
 	case $name in
 	*:*) over survives: no scenario comes there ;;
 	esac
-	again=0.03
-	scenarios=$(awk '!seen[$1]++ {printf "%s=%s", comma, $1; comma = ","}' build/mutants/sites)
+	scenarios=$(reach "")
 fi
-# First those that are made for one edge; then others, those first whose name has a word of the
-# mutant's, and, unless LONG is set, not all; then the first again, for longer, unless it is known
-# that they find nothing.
-limit=24
-[ -z "${LONG-}" ] || limit=1000
-edges=$(echo "$scenarios" | tr , '\n' | grep '^=edge_' | paste -s -d , -)
-scenarios=$(echo "$scenarios" | tr , '\n' | grep -v '^=edge_' |
-	awk -v about="$name $place" '{word = substr($0, 2); sub(/_.*/, "", word)
-		print index(about, word) ? 0 : 1, $0}' | sort -s -k1,1n | cut -d ' ' -f 2 |
-	head -n $limit | paste -s -d , -)
-[ -z "$edges" ] || look --scenario "$edges" --seconds 0.03
-[ -z "$scenarios" ] || look --scenario "$scenarios" --seconds "${LONG:-0.02}"
-if [ -n "$edges" ] && ! sed 's/^~ //' test/mutants/survivors.txt | grep -q -x -F "$name"; then
-	look --scenario "$edges" --seconds "${LONG:-$again}"
-fi
+
+# These for SECONDS each.
+#	look_at SECONDS SCENARIO...
+look_at()
+{
+	seconds=$1
+	shift
+	[ $# -eq 0 ] || look --seconds "$seconds" --scenario "$(echo "$*" | tr ' ' ,)"
+}
+edges=$(echo "$scenarios" | grep '^=edge_')
+first=$(echo "$scenarios" | grep -v '^=edge_' | head -n 24)
+rest=$(echo "$scenarios" | grep -v '^=edge_' | tail -n +25)
+# shellcheck disable=SC2086 # words, on purpose
+{
+	look_at "${LONG:-0.03}" $edges
+	look_at "${LONG:-0.02}" $first
+	# Of one that is said to survive, or to be found rarely, this is enough.
+	if [ "$fate" = found ] || [ -n "${LONG-}" ]; then
+		look_at "${LONG:-0.02}" $rest
+		[ -n "${LONG-}" ] || look_at 0.3 $edges $first
+	fi
+}
 over survives
