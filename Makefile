@@ -84,37 +84,35 @@ LIBS := -lck
 # ---- Variants: folders below which everything is compiled in its own way ----
 # FLAGS_VARIANT are added to compiling and linking; TEST_FLAGS_, TEST_LIBS_, TEST_OBJECTS_ to tests.
 VARIANTS := build build/asan build/tsan build/checked build/qemu build/musl build/coverage
-# Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
-SHIM := -isystem test/shim -Wno-pedantic
 # Warnings that instrumentation brings about are no errors.
 INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 
-TEST_LIBS_build := -lcriterion
-
 # One build for both sanitizers.
 FLAGS_build/asan := $(INSTRUMENTED) $(ASAN)
 FLAGS_build/tsan := $(INSTRUMENTED) -fsanitize=thread
-$(foreach v,build/asan build/tsan,$(eval TEST_FLAGS_$v := $(SHIM)) $(eval TEST_LIBS_$v := -lm) \
-	$(eval TEST_OBJECTS_$v := $v/test/shim/main.o))
-
 FLAGS_build/checked := -DBATON_CHECKED
-TEST_FLAGS_build/checked := -DBATON_TEST_SCALE=4
-TEST_LIBS_build/checked := -lcriterion
+FLAGS_build/qemu := -isystem build/arm64/include
+FLAGS_build/musl := -isystem build/musl/root/include
 # A program is compiled as ever, and linked to the checked library.
 PROGRAM_OBJECTS_build/checked := build
 
-FLAGS_build/qemu := -isystem build/arm64/include
-TEST_FLAGS_build/qemu := $(SHIM) -DSHIM_TIMEOUT_SCALE=6 -DBATON_TEST_SCALE=20
-TEST_LIBS_build/qemu := -Lbuild/arm64/lib -lm
-TEST_OBJECTS_build/qemu := build/qemu/test/shim/main.o
-
+TEST_LIBS_build := -lcriterion
+TEST_LIBS_build/checked := -lcriterion
+TEST_FLAGS_build/checked := -DBATON_TEST_SCALE=4
+# Criterion does not start under ThreadSanitizer: there, and where it is not, test/shim stands in
+# for it.
+define shimmed
+TEST_FLAGS_$1 := -isystem test/shim -Wno-pedantic
+TEST_OBJECTS_$1 := $1/test/shim/main.o
+TEST_LIBS_$1 := -lm
+endef
+$(foreach v,build/asan build/tsan build/qemu build/musl,$(eval $(call shimmed,$v)))
+TEST_FLAGS_build/qemu += -DSHIM_TIMEOUT_SCALE=6 -DBATON_TEST_SCALE=20
+TEST_LIBS_build/qemu += -Lbuild/arm64/lib
 # The compiler's unwinder, which is glibc's, asks that libc for a function that musl lacks; nothing
 # unwinds here.
-FLAGS_build/musl := -isystem build/musl/root/include
-TEST_FLAGS_build/musl := $(SHIM)
-TEST_LIBS_build/musl := -Lbuild/musl/root/lib -lm -Wl,--defsym=_dl_find_object=0
-TEST_OBJECTS_build/musl := build/musl/test/shim/main.o
+TEST_LIBS_build/musl += -Lbuild/musl/root/lib -Wl,--defsym=_dl_find_object=0
 
 FLAGS_build/coverage := -O0 -g --coverage -fprofile-update=atomic
 TEST_FLAGS_build/coverage := -O0
