@@ -278,8 +278,10 @@ $(or $(TESTS:%=$1/%),$1/none): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $(TEST_OB
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 
--include $(shell find build -name mqttjs -prune -o -name semantic -prune -o -name tried -prune -o \
-	-name '*.d' -print 2>/dev/null)
+# What the compiler found to be included. Mutants have .d files, too, of no concern here.
+MADE_BELOW := $(wildcard $(filter build/%,$(VARIANTS)) $(addprefix build/,src test examples redis \
+	counts sim fuzz ablate))
+-include $(if $(MADE_BELOW),$(shell find $(MADE_BELOW) -name '*.d'))
 
 # ---- Tests ----
 # Side by side, the long ones first. check-install makes the manual for other folders.
@@ -300,7 +302,8 @@ setup: | $(addprefix build/deps/,demo corpus models commit redis bench)
 
 quick: | build/deps/build build/deps/test ## tidy, headers, unit tests, scenarios beside the change
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
-		check check-changed tidy+check-headers --together
+		--first built-quick check check-changed tidy+check-headers --together
+built-quick: $(TESTS:%=build/%) build/sim/sim
 
 # What `make test` runs. In the sanitizers' builds that is not each program.
 UNTESTED := build/asan/% build/tsan/% build/coverage/% build/bench/bench build/redis/bench \
