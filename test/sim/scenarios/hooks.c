@@ -134,43 +134,9 @@ SIM_SCRIPT(hooks_try_call, 0, "a try_call does not wait for a resume",
 SIM_SCRIPT(hooks_calls, 1, "a call returns after its batch; a dropped future is freed",
            "hooks | A: call a; committed a | B: async_and_drop b")
 
-static struct baton_continuation continuation;
-static struct sim_topic other;
-
-static void close_other(void)
-{
-	sim_settled(&other);
-	sim_topic_close(&other);
-}
-
-/* A task of another resource, submitted when task a is complete (then_a). */
-SIM_VERB(elsewhere, SIM_OK)
-{
-	sim_topic_init(&other, 10, 64, baton_manual_executor(sim_script_stage.manual));
-	note->topic = &other;
-	sim_note_begin(note);
-	sim_script_after_close(close_other);
-	return 0;
-}
-
-SIM_VERB(then_a, SIM_OK)
-{
-	baton_continuation_task(&continuation, &other.resource, &note->task);
-	baton_future_then(&notes[0].future, &continuation);
-	return 0;
-}
-
-SIM_VERB(give_back_continuation, SIM_OK)
-{
-	sim_retire(&continuation, sizeof(continuation));
-	return 0;
-}
-
 SIM_SCRIPT(hooks_then, 1, "a continuation fires once, after the batch",
-           "hooks; queued a; futures b; elsewhere d"
-           "| d: committed a; give_back_continuation"
-           "| A: then_a d"
-           "| B: submit b; told b")
+           "hooks; queued a; futures c; other 10; elsewhere b"
+           "| b: committed a; give_back_continuation b | A: follow b | B: submit c; told c")
 
 SIM_VERB(flush, SIM_OK)
 {

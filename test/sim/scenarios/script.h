@@ -11,15 +11,16 @@
  * up, calmly. The main thread starts the thread of a line `A:` when it comes to the line, unless a
  * step `start A` anywhere does so. A line `a:` is what task a does inside.
  *
- * A line has steps, parted by `;`. A step is a verb and its arguments: tasks a to f, or a number,
+ * A line has steps, parted by `;`. A step is a verb and its arguments: tasks a to h, or a number,
  * or threads A to F; `submit a b` is `submit a; submit b`. After `=` stand the statuses that the
  * step may have; a status after `/` ends the line: `submit a = ok / closed`. The words for statuses
- * are in script.c, most verbs in script_verbs.c; a verb that one file needs is defined there
+ * are in script_parse.c, most verbs in script_verbs.c; a verb that one file needs is defined there
  * (SIM_VERB), and all files can use it.
  *
- * Tasks are notes of one topic, which has a manual executor (`bare`: none), capture limit 10
- * (`limit 1`: 1) and quantum 64 (`quantum 1`: 1). Tasks in `queued` have futures and are in the
- * executor's queue; tasks in `futures` have futures; all others have none.
+ * Tasks are notes of one topic, which has a manual executor (`bare`: none; `refusing`: one that
+ * refuses, and whose jobs helpers run), capture limit 10 (`limit 1`: 1) and quantum 64 (`quantum
+ * 1`: 1). Tasks in `queued` have futures and are in the executor's queue; tasks in `futures` have
+ * futures; all others have none.
  *
  * Every script ends with this: the main thread drives the executor until all threads have ended;
  * every future says what became of its task; every task that was accepted has run once or is
@@ -32,7 +33,7 @@
 
 #include "support.h"
 
-/* The statuses that a step may have, one bit each: the order is that of the table in script.c. */
+/* The statuses that a step may have, one bit each, in the order of the table in script_parse.c. */
 #define SIM_OK 0x1U
 #define SIM_ALREADY 0x2U
 #define SIM_RUNNING 0x4U
@@ -66,12 +67,25 @@ void sim_verb_register(struct sim_verb *verb);
 		sim_script_play(lines);                                                            \
 	}
 
+/* The same, where thread A is stopped at each of its steps in turn, and delays no other one. */
+#define SIM_SCRIPT_FROZEN(id, text, lines)                                                         \
+	SIM_SCENARIO(id, text, .bound = 1, .freeze = 1, .frozen = sim_script_others_go_on)         \
+	{                                                                                          \
+		sim_script_play(lines);                                                            \
+	}
+
 void sim_script_play(const char *text);
+/* Of a stopped thread: its resources alone are delayed, and all other threads have ended. */
+void sim_script_others_go_on(void);
 
 /* The stage of the script that is played. */
 extern struct sim_stage sim_script_stage;
+/* Another topic, of the same executor: `other 10` makes it, `elsewhere c d` has tasks run there. */
+extern struct sim_topic sim_script_other;
 #define SIM_SCRIPT_NOTES (sizeof(sim_script_stage.notes) / sizeof(sim_script_stage.notes[0]))
 
+/* The main thread runs jobs until all other threads have ended. */
+void sim_script_drive(void);
 /* For verbs: task a as if it were new, with a future or without; its line stays. */
 void sim_script_renew(struct sim_note *note, bool with_future);
 /* What the end of the script has to know. */

@@ -19,10 +19,9 @@ SIM_VERB(queued, SIM_OK)
 	return sim_note_submit_later(note);
 }
 
-/* The main thread runs jobs until all other threads have ended. */
 SIM_VERB(drive, SIM_OK)
 {
-	sim_drive(sim_script_stage.manual);
+	sim_script_drive();
 	return 0;
 }
 
@@ -38,9 +37,34 @@ SIM_VERB(attach, SIM_OK)
 	return baton_thread_attach();
 }
 
+/* All threads, or the one of this number. */
 SIM_VERB(join, SIM_OK)
 {
-	sim_join_started();
+	if (number)
+		sim_join(number);
+	else
+		sim_join_started();
+	return 0;
+}
+
+static struct sim_topic *const other = &sim_script_other;
+
+static void close_other(void)
+{
+	sim_settled(other);
+	sim_topic_close(other);
+}
+
+SIM_VERB(other, SIM_OK)
+{
+	sim_topic_init(other, number, 64, topic->config.executor);
+	sim_script_after_close(close_other);
+	return 0;
+}
+
+SIM_VERB(elsewhere, SIM_OK)
+{
+	note->topic = other;
 	return 0;
 }
 
@@ -54,6 +78,11 @@ SIM_VERB(submit, SIM_OK)
 SIM_VERB(later, SIM_OK)
 {
 	return sim_note_submit_later(note);
+}
+
+SIM_VERB(post, SIM_OK)
+{
+	return sim_note_post(note);
 }
 
 SIM_VERB(call, SIM_OK)
@@ -138,6 +167,12 @@ SIM_VERB(was_cancelled, SIM_OK)
 	return 0;
 }
 
+SIM_VERB(has_not_run, SIM_OK)
+{
+	sim_require(note->fate == SIM_ACCEPTED);
+	return 0;
+}
+
 /* Another thread has run it, or it has not run. */
 SIM_VERB(not_mine, SIM_OK)
 {
@@ -172,7 +207,9 @@ SIM_VERB(unwritten, SIM_OK)
 	return 0;
 }
 
+/* A promise, and continuations that submit tasks. */
 static struct baton_future promise = BATON_PROMISE_INIT;
+static struct baton_continuation continuations[SIM_SCRIPT_NOTES];
 
 SIM_VERB(fulfil, SIM_OK)
 {
@@ -182,6 +219,40 @@ SIM_VERB(fulfil, SIM_OK)
 SIM_VERB(until_fulfilled, SIM_OK)
 {
 	return baton_future_wait(&promise, NULL);
+}
+
+static int continue_with(struct sim_note *note, struct baton_future *future)
+{
+	struct baton_continuation *continuation = &continuations[note - notes];
+
+	sim_note_begin(note);
+	baton_continuation_task(continuation, &note->topic->resource, &note->task);
+	baton_future_then(future, continuation);
+	return 0;
+}
+
+/* When the promise is fulfilled. */
+SIM_VERB(then, SIM_OK)
+{
+	return continue_with(note, &promise);
+}
+
+/* When the task before it (in the alphabet) is complete. */
+SIM_VERB(follow, SIM_OK)
+{
+	return continue_with(note, &note[-1].future);
+}
+
+SIM_VERB(give_back_continuation, SIM_OK)
+{
+	sim_retire(&continuations[note - notes], sizeof(continuations[0]));
+	return 0;
+}
+
+SIM_VERB(give_back_promise, SIM_OK)
+{
+	sim_retire(&promise, sizeof(promise));
+	return 0;
 }
 
 /* So many tasks have not met their fate. */

@@ -345,7 +345,8 @@ void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
 
 SIM_UNSEEN static bool settled(const struct sim_note *note)
 {
-	return note->fate != SIM_ACCEPTED || state_of(note) == BATON__FUTURE_CANCELLED;
+	return note->fate != SIM_ACCEPTED || state_of(note) == BATON__FUTURE_CANCELLED ||
+	       (note->never && !note->own_future);
 }
 
 SIM_UNSEEN unsigned sim_left(const struct sim_topic *topic, unsigned but)

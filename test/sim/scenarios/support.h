@@ -134,7 +134,7 @@ void sim_does_submit_two(void *notes); /* [0], then [1] */
 struct sim_stage {
 	struct sim_topic topic;
 	struct baton_manual *manual;
-	struct sim_note notes[6];
+	struct sim_note notes[8];
 };
 
 void sim_stage_init(struct sim_stage *stage, uint32_t limit, uint32_t quantum, unsigned count);
