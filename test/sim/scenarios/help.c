@@ -53,49 +53,11 @@ SIM_SCRIPT(help_finaliser_later, 1, "limit 0: the finaliser, too, is the executo
 
 /* ---- An executor that refuses ---- */
 
-static struct sim_shelf shelf;
-static struct sim_topic refused;
-static struct sim_note notes[3];
-static struct sim_topic *const topic = &refused;
+SIM_SCRIPT(help_refused, 0, "a hand-off is refused, while a helper has taken the baton",
+           "refusing; limit 1; futures b | A: submit a b | B: submit c")
 
-SIM_SCENARIO(help_refused, "a hand-off is refused, while a helper has taken the baton")
-{
-	sim_shelf_init(&shelf, 1, 1);
-	sim_topic_init(topic, 1, 64, &shelf.executor);
-	for (int i = 0; i < 3; i++)
-		sim_note_init(&notes[i], topic, i == 1);
-	sim_start(sim_does_submit_two, &notes[0]);
-	sim_start(sim_does_submit, &notes[2]);
-	sim_shelf_drive(&shelf);
-	sim_note_over(&notes[1]);
-	sim_settled(topic);
-	sim_topic_close(topic);
-	sim_no_leaks();
-}
-
-static void submit_later(void *argument)
-{
-	struct sim_note *note = argument;
-	int status = sim_note_submit_later(note);
-
-	sim_require(status == 0 || status == -ESHUTDOWN || status == -ECANCELED);
-	if (status == -ESHUTDOWN)
-		sim_require(baton_future_state(&note->future) == BATON_PENDING);
-	else
-		sim_note_wait(note);
-}
-
-SIM_SCENARIO(help_refused_later, "submit_later: refused, or a helper has run it and it is accepted",
-             .bound = 1)
-{
-	sim_shelf_init(&shelf, 1, 1);
-	sim_topic_init(topic, 10, 64, &shelf.executor);
-	sim_note_init(&notes[0], topic, true);
-	sim_note_init(&notes[1], topic, true);
-	sim_start(submit_later, &notes[0]);
-	sim_start(sim_does_submit_and_wait, &notes[1]);
-	sim_shelf_drive(&shelf);
-	sim_settled(topic);
-	sim_topic_close(topic);
-	sim_no_leaks();
-}
+/* As long as it is refused its future is pending. */
+SIM_SCRIPT(help_refused_later, 1,
+           "submit_later: refused, or a helper has run it and it is accepted",
+           "refusing; futures a b"
+           "| A: later a = ok cancelled / shutdown; wait a | B: submit b; wait b")
