@@ -16,7 +16,7 @@
  * first pause is some 10 ns. Where the last eight resources from which the thread stood back were
  * all this one, the runner is about to run hundreds of short tasks of its own out of its
  * cache: there the first pause is 2.5 us. Mostly the submitter then captures, and runs as many
- * tasks in its turn. The farther apart the CPUs are, the more tasks it takes to make up for a
+ * tasks itself. The farther apart the CPUs are, the more tasks it takes to make up for a
  * change of the runner.
  *
  * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
@@ -57,20 +57,20 @@ bool baton__streak(struct baton__streak *streak, const struct baton_resource *re
 	return false;
 }
 
-void baton__back_off(const struct baton_resource *resource, uint32_t *turns)
+void baton__back_off(const struct baton_resource *resource, uint32_t *rounds)
 {
 	const bool hot = baton__streak(&baton__self->learnt.failed, resource);
 	const uint32_t least = hot ? BATON_BACKOFF_HOT_MIN : BATON_BACKOFF_MIN;
 
 	if (BATON__LACKS(BATON__BACK_OFF))
 		return;
-	if (*turns < least)
-		*turns = least;
-	ck_backoff_eb(turns); /* doubles them */
-	if (hot && *turns > BATON_BACKOFF_HOT_MAX)
-		*turns = BATON_BACKOFF_HOT_MAX;
-	else if (!hot && *turns > BATON_BACKOFF_MAX)
-		*turns = 0;
+	if (*rounds < least)
+		*rounds = least;
+	ck_backoff_eb(rounds); /* doubles them */
+	if (hot && *rounds > BATON_BACKOFF_HOT_MAX)
+		*rounds = BATON_BACKOFF_HOT_MAX;
+	else if (!hot && *rounds > BATON_BACKOFF_MAX)
+		*rounds = 0;
 }
 
 enum seen {

@@ -18,7 +18,7 @@
  * AHEAD: a walk over a long inbox waits for each line. Lines of later entries are fetched early.
  * Beside these: after a yield that took long, a thread waits without yields for a time (yield.c).
  *
- * `make bench-ablate` switches each off in turn (BATON_ABLATE), and prints what it is worth.
+ * `make bench-ablate` switches off one after the other (BATON_ABLATE), and prints what it is worth.
  */
 #ifndef BATON_SRC_CONTENTION_H
 #define BATON_SRC_CONTENTION_H
@@ -39,7 +39,7 @@
 #define BATON_BACKOFF_HOT_MAX 16384U
 #endif
 
-/* FIRST: turns of an empty loop in the first pause, some 10 ns. In each further pause a submitter
+/* FIRST: rounds of an empty loop in the first pause, some 10 ns. In each further pause a submitter
  * makes twice as many, a caller four times as many, up to CALL_LAST. HOT_FIRST: at a hot resource,
  * some 2.5 us. SKIP: so many tasks are pushed without a look after a failure. CALL_SKIP_MAX: so
  * many calls in a row, at most, do not stand back (a power of 2). */
@@ -98,7 +98,7 @@ bool baton__streak(struct baton__streak *streak, const struct baton_resource *re
 /* ---- After a push whose CAS has failed ---- */
 
 /*
- * Waits. `*turns`: 0 before the first wait of a submit. The thread has a record.
+ * Waits. `*rounds`: 0 before the first wait of a submit. The thread has a record.
  *
  * The word's cache line goes from CPU to CPU with each push by another thread, which takes 50 to
  * 250 ns; a thread that has the line to itself pushes many tasks in that time. So threads that all
@@ -108,7 +108,7 @@ bool baton__streak(struct baton__streak *streak, const struct baton_resource *re
  * Source: exponential back-off: T. Anderson, "The Performance of Spin Lock Alternatives for
  * Shared-Memory Multiprocessors", 1990.
  */
-void baton__back_off(const struct baton_resource *resource, uint32_t *turns);
+void baton__back_off(const struct baton_resource *resource, uint32_t *rounds);
 
 /* ---- Before a push: standing back (contention.c) ---- */
 
@@ -131,7 +131,7 @@ bool baton__stand_back(const struct baton_resource *resource);
 /* A caller stands back: what is left of its looks. */
 struct baton__stand_back_call {
 	uint32_t left;
-	uint32_t pause; /* before the next look: turns of an empty loop */
+	uint32_t pause; /* before the next look: rounds of an empty loop */
 };
 
 /*

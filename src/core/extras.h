@@ -2,7 +2,7 @@
 /*
  * A resource's extras are what few resources have besides a config: statistics, or an extension
  * that a module has attached (backlog.h). One pointer of the resource leads to all three, and its
- * lowest bits say which of them it points to. Statistics and extension have the config in turn.
+ * lowest bits say which of them it points to. Statistics and extension then have the config.
  *
  *   no bit                the config, or NULL
  *   BATON__HAS_STATS      the statistics

@@ -124,14 +124,14 @@ void baton__gauge_captured(struct baton__gauge *gauge, const struct baton_task *
 		baton__count(&lane_of(gauge, task)->captured, 1);
 }
 
-/* Records a marked task that leaves. `turn`: no older task waits. */
-static void record_marked(struct baton__gauge_lane *lane, bool turn)
+/* Records a marked task that leaves. `oldest`: no older task waits. */
+static void record_marked(struct baton__gauge_lane *lane, bool oldest)
 {
 	const uint64_t marked_ns = load_relaxed(&lane->marked_ns);
 	const uint64_t now = baton__now_ns();
 
 	baton__histogram_record(&lane->waited, now > marked_ns ? now - marked_ns : 0);
-	if (turn || !load_relaxed(&lane->passed_ns))
+	if (oldest || !load_relaxed(&lane->passed_ns))
 		store_relaxed(&lane->passed_ns, marked_ns);
 	unmark_lane(lane);
 }

@@ -44,7 +44,7 @@ struct baton__histogram {
  * One lane of a resource that has lanes. As in the statistics (stats.h), a submitter that finds no
  * marked task in the lane marks its first task with the time, and the holder records how long the
  * marked task has waited. `passed_ns` is the time of the last marked task that has left in its
- * turn, while tasks wait.
+ * order, while tasks wait.
  *
  * gauge.mark: `marked` belongs to the submitter from its CAS on marked_ns to its push, and to the
  *    holder from that push until the holder sets marked_ns to 0.

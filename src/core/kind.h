@@ -48,7 +48,7 @@ struct baton__stay;
 #define BATON__KIND_PROMPT 8U
 /* A mark that counts for the limits of the stay, as a task does. */
 #define BATON__KIND_COUNTS 0x10U
-/* A mark that, once its turn has come, waits until a closed resource is released for good. */
+/* A mark that, once reached, waits until a closed resource is released for good. */
 #define BATON__KIND_FOR_GOOD 0x20U
 /* A mark that comes after all others that wait for the same release. */
 #define BATON__KIND_LAST 0x40U
@@ -64,14 +64,14 @@ enum baton__met {
 
 struct baton__kind {
 	struct baton_task_type type;
-	/* The task's turn has come; the task is unlinked. True: the kind keeps the task elsewhere,
-	 * and the task still waits. False: the task is to be entered. NULL: always to be entered.
-	 * Called by the holder. */
+	/* The runner has reached the task; the task is unlinked. True: the kind keeps the task
+	 * elsewhere, and the task still waits. False: the task is to be entered. NULL: always to be
+	 * entered. Called by the holder. */
 	bool (*keep)(struct baton_task *task);
 	/* The task will not be entered: gives back what the task has taken. Called before the task
 	 * is completed or its `cancelled` called. */
 	void (*drop)(struct baton_task *task);
-	/* The mark's turn has come; the mark is unlinked. Called by the holder. */
+	/* The runner has reached the mark; the mark is unlinked. Called by the holder. */
 	enum baton__met (*meet)(struct baton__stay *stay, struct baton_task *mark);
 	/* A mark that was postponed (marks.h): the release has come. Last touch of the mark. */
 	void (*after)(struct baton_task *mark);

@@ -15,9 +15,9 @@
  * recalls the job, makes the thread's next loan due at once; any other loan puts the next loan off,
  * each time for twice as many pushes to queued resources.
  * Exception: after a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put
- * nothing off. A thread may meet long and short queues in turn, if it submits to many resources, or
- * to a chain of two. Without the exception the short queues would keep the thread from shortening
- * the long queues.
+ * nothing off. A thread may meet long and short queues alternately, if it submits to many
+ * resources, or to a chain of two. Without the exception the short queues would keep the thread
+ * from shortening the long queues.
  *
  * Inside a task no other resource's tasks may run: a task of another resource might wait for the
  * baton that this thread holds. There the submitter notes a debt, and takes the loan when its stack

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The marks of cancel and await. The runner obeys a cancel mark when it takes or looks at the
- * inbox. It meets an await at the mark's turn, and postpones the mark to the release.
+ * inbox. When the runner reaches an await, it postpones the mark to the release.
  */
 #include "core/marks.h"
 
@@ -93,7 +93,7 @@ void baton__after(struct baton_task *after)
 	}
 }
 
-/* ---- Postponing: the turn of a mark has come, and it waits for the release ---- */
+/* ---- Postponing: the runner has reached a mark, which waits for the release ---- */
 
 enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mark)
 {

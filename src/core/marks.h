@@ -39,7 +39,7 @@ extern const struct baton__kind baton__cancel_kind;
 extern const struct baton__kind baton__await_kind;
 extern const struct baton__kind baton__await_closed_kind;
 
-/* The turn of a mark has come: appends the mark to those that wait for the release. */
+/* The runner has reached a mark: appends the mark to those that wait for the release. */
 enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mark);
 
 /*

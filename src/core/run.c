@@ -44,7 +44,7 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
 }
 
 /*
- * The turn of the task has come, and its kind does not keep it. True: the task is to be entered.
+ * The runner has reached the task, and its kind does not keep it. True: the task is to be entered.
  * False: it was cancelled meanwhile, by its tag or its future, and has been completed.
  */
 static bool claim(struct baton_resource *resource, struct baton_task *task,

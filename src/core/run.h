@@ -38,9 +38,9 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)
 bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int status, bool told);
 
 /*
- * For the `run` of a type of the library's: the turn of the task has come, and there is nothing to
- * run, as its timer, trigger, watch or fan-out has been stopped. `run` returns what this function
- * returns, and the task counts as cancelled, not as executed.
+ * For the `run` of a type of the library's: the runner has reached the task, and there is nothing
+ * to run, as its timer, trigger, watch or fan-out has been stopped. `run` returns what this
+ * function returns, and the task counts as cancelled, not as executed.
  */
 int baton__not_to_run(void);
 

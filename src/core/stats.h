@@ -17,9 +17,9 @@
  *
  * The time of the oldest: at most one task that waits is marked. A submitter that finds no mark
  * marks its first task with the time. `_passed_ns` is the time of the last marked task that has
- * left in its turn. In a queue without overtaking all tasks that wait are younger than
- * `_passed_ns`. A marked task that is unlinked before its turn leaves `_passed_ns` as it is, unless
- * that is not set.
+ * left in its order. In a queue without overtaking all tasks that wait are younger than
+ * `_passed_ns`. A marked task that is unlinked before the runner reaches it leaves `_passed_ns` as
+ * it is, unless that is not set.
  *
  * _marked_ns is 0 while no task is marked, else the time of the mark:
  *   0 -> time   a submitter, which then stores its task in `_marked` and pushes that task

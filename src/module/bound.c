@@ -218,7 +218,7 @@ static void forget_gone(struct baton_resource *resource, struct baton_bound *bou
 	}
 }
 
-/* The mark's turn has come: see bound.aside. */
+/* The runner has reached the mark: see bound.aside. */
 static enum baton__met meet_room(struct baton__stay *stay, struct baton_task *mark)
 {
 	struct baton_resource *resource = stay->frame.resource;
@@ -253,7 +253,7 @@ static int wait_for_windows(struct baton_resource *resource, struct amount more,
 	struct room *room;
 	int error;
 
-	/* Relaxed: a hint; the mark's turn decides. */
+	/* Relaxed: a hint; the holder decides when it reaches the mark. */
 	if (!load_relaxed(&baton__bound(resource)->_aside))
 		return 0;
 	room = baton__node_alloc(sizeof(*room));

@@ -5,10 +5,10 @@
  * resources that have lanes.
  *
  * Invariants:
- * lane.list: _list holds what runs next: one picked or admitted task, or marks whose turn has come,
- *    or, on a resource just captured, the captured task or mark. _picked is in _list, or has left
- *    _list. The holder fills _list when it is empty, after a look at the inbox, and forgets _picked
- *    before that. Besides, only marks come into _list.
+ * lane.list: _list holds what runs next: one picked or admitted task, or marks that the runner has
+ *    reached, or, on a resource just captured, the captured task or mark. _picked is in _list, or
+ *    has left _list. The holder fills _list when it is empty, after a look at the inbox, and
+ *    forgets _picked before that. Besides, only marks come into _list.
  * lane.age: Tasks in the lanes are older than tasks in the inbox. Tasks in _unsorted are older than
  *    tasks that are taken from the inbox later.
  * lane.older: The first _older tasks of each lane were accepted before the marks in _marks; _older

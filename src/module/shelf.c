@@ -50,7 +50,7 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 }
 
 /*
- * The turn of a suspend mark has come. LEFT: the runner has left; MET: the mark was cancelled, or
+ * The runner has reached a suspend mark. LEFT: the runner has left; MET: the mark was cancelled, or
  * the unsheller came first.
  */
 static enum baton__met suspend_here(struct baton__stay *stay, struct baton_task *mark)

@@ -70,7 +70,7 @@ static int push_suspension(struct baton_resource *resource, struct baton_suspens
 	return 1;
 }
 
-/* The mark's turn has come. */
+/* The runner has reached the mark. */
 static enum baton__met pause_here(struct baton__stay *stay, struct baton_task *mark)
 {
 	struct baton_resource *resource = stay->frame.resource;
