@@ -31,9 +31,9 @@ static int push_job(struct baton__driven *driven, struct baton_job *job)
 	return word == 0;
 }
 
-/* Appends the jobs of the inbox to the list, in order, and stores `left` (0 or CLOSED) in the
+/* Appends the jobs of the inbox to the list, in order, and stores `state` (0 or CLOSED) in the
  * inbox. A closed inbox stays closed. */
-static void take_inbox(struct baton__driven *driven, uintptr_t left)
+static void take_inbox(struct baton__driven *driven, uintptr_t state)
 {
 	uintptr_t word = load_relaxed(&driven->inbox);
 	struct baton_job *newest;
@@ -47,7 +47,7 @@ static void take_inbox(struct baton__driven *driven, uintptr_t left)
 		if (word == CLOSED)
 			return;
 		/* Acq_rel is enough: as in push_job. */
-	} while (!cas_seq_cst(&driven->inbox, &word, left));
+	} while (!cas_seq_cst(&driven->inbox, &word, state));
 	newest = (struct baton_job *)word;
 	if (newest)
 		driven->end = &newest->_next;

@@ -104,7 +104,7 @@ struct baton__source_run {
 struct baton__round {
 	struct baton__round *below;
 	uint64_t deadline; /* no source is entered from then on */
-	size_t left;       /* sources that it may still run */
+	size_t may_run;    /* sources that it may still run */
 	int64_t count;     /* sources that it has run */
 	uint32_t levels;   /* the priorities that it may run, as bits */
 	bool asked;        /* the CUSTOM sources */

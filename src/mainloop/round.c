@@ -99,7 +99,7 @@ static void enter_source(struct baton__mainloop *loop, struct baton__round *roun
 
 	if (!claim_source(loop, source))
 		return;
-	round->left--;
+	round->may_run--;
 	round->count++;
 	if (loop->rest)
 		loop->rest--;
@@ -169,8 +169,8 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 		baton__places_ask(loop);
 	}
 	if (loop->now >= round->deadline)
-		round->left = 0;
-	if (!round->left)
+		round->may_run = 0;
+	if (!round->may_run)
 		return false;
 	source = baton__places_pick(loop, round->levels);
 	if (!source)
@@ -194,7 +194,7 @@ static bool wants_pick(const struct baton__mainloop *loop, const struct baton__r
 		return false;
 	if (!round->asked && !baton__links_empty(&loop->asking))
 		return true;
-	return round->left && loop->mask & round->levels;
+	return round->may_run && loop->mask & round->levels;
 }
 
 static void submit_pick(struct baton__mainloop *loop, struct baton__round *round)
@@ -240,8 +240,8 @@ static void drive_round(struct baton__mainloop *loop, struct baton__round *round
 	unsigned patience = PATIENCE;
 	bool more = true;
 
-	/* Ends when `left` is 0 or nothing is ready. Ends also if the executor runs nothing, or for
-	 * too long only tasks of other resources: then the loop's resource is suspended. */
+	/* Ends when `may_run` is 0 or nothing is ready. Ends also if the executor runs nothing, or
+	 * for too long only tasks of other resources: then the loop's resource is suspended. */
 	catch_up(loop, round->levels);
 	while (more && patience--) {
 		if (!loop->pick_queued && wants_pick(loop, round)) {
@@ -283,7 +283,7 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 		/* A board shows the source, or the task, that runs this round again afterwards. */
 		shown = baton__stats_shown(&loop->resource);
 		baton__frame_push(&frame, &loop->resource);
-		/* Ends: `left` counts down, or nothing is ready. */
+		/* Ends: `may_run` counts down, or nothing is ready. */
 		while (step(loop, round))
 			;
 		baton__frame_pop(&frame);
@@ -364,7 +364,7 @@ BATON_EXPORT int64_t baton_mainloop_run(struct baton_mainloop *handle, size_t so
 {
 	int error;
 	struct baton__mainloop *loop = enter_loop(handle, &error);
-	struct baton__round round = {.deadline = BATON_NEVER, .left = sources_max};
+	struct baton__round round = {.deadline = BATON_NEVER, .may_run = sources_max};
 
 	if (!loop)
 		return error;
@@ -392,7 +392,7 @@ BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_
 	 * deadline. */
 	do {
 		before = round.count;
-		round.left = DRAIN_ROUND;
+		round.may_run = DRAIN_ROUND;
 		run_round(loop, &round);
 	} while ((round.count > before || loop->ask_soon) && !round.gave_way && !round.error &&
 	         loop->now < deadline_ns);
@@ -421,7 +421,7 @@ BATON_EXPORT int64_t baton_mainloop_advance_to(struct baton_mainloop *handle, ui
 {
 	int error;
 	struct baton__mainloop *loop = enter_loop(handle, &error);
-	struct baton__round round = {.deadline = BATON_NEVER, .left = sources_max};
+	struct baton__round round = {.deadline = BATON_NEVER, .may_run = sources_max};
 
 	if (!loop)
 		return error;
@@ -432,10 +432,10 @@ BATON_EXPORT int64_t baton_mainloop_advance_to(struct baton_mainloop *handle, ui
 		return -EINVAL;
 	awake(loop);
 	round.levels = ALL_LEVELS;
-	/* Ends: a source runs, and `left` counts down; or the clock moves on. */
+	/* Ends: a source runs, and `may_run` counts down; or the clock moves on. */
 	do
 		run_round(loop, &round);
-	while (round.left && !round.error && (loop->ask_soon || move_clock(loop, time_ns)));
+	while (round.may_run && !round.error && (loop->ask_soon || move_clock(loop, time_ns)));
 	publish_alarm(loop);
 	return outcome(&round);
 }
