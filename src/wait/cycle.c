@@ -103,7 +103,7 @@ static struct baton__edge *blocker(struct baton_future *future,
                                    const struct baton_resource **resource_out)
 {
 	/* Acquire: as in baton__future_final (future.final, future.c). Relaxed is enough: the list
-	 * is under the lock, and [binds.watch] orders the future's resource. */
+	 * is under the lock, and binds.watch orders the future's resource. */
 	uint32_t state = load_acquire(&future->_state);
 	struct baton_resource *resource = baton__future_binding(future);
 	const struct baton__frame *frame;
