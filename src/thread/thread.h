@@ -49,6 +49,7 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "thread/learnt.h"
 #include "thread/node.h"
 
 struct baton_executor;
@@ -63,13 +64,6 @@ struct baton__stay;
 struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
-
-/* Pushes to queued resources before a new thread's first loan (core/contention.h). */
-#ifdef BATON_LOAN_SKIP_MIN /* tests make it small */
-#define BATON__LOAN_SKIP_FIRST BATON_LOAN_SKIP_MIN
-#else
-#define BATON__LOAN_SKIP_FIRST 16U
-#endif
 
 /* One held baton. Lies on the runner's stack while the runner runs the resource, or is `outer`. */
 struct baton__frame {
@@ -87,27 +81,6 @@ struct baton__helping {
 	const struct baton__frame *frame; /* the frame of the helped resource */
 	const struct baton_future *until; /* the future whose completion ends the help */
 	bool enters;                      /* tasks; false: obeys marks alone */
-};
-
-/* Events of one kind, and where they happened. */
-struct baton__streak {
-	const struct baton_resource *at; /* the last one; only compared */
-	uint32_t times;                  /* so many in a row there, at most BATON__STREAK_LONG */
-};
-
-/* What a thread has learnt of contention (core/contention.h). Owner only. */
-struct baton__contention {
-	struct baton__streak failed; /* pushes that failed */
-	struct baton__streak met;    /* busy resources from which it has stood back */
-	uint16_t stand_back_skip;    /* tasks that are pushed before the next look */
-	uint16_t stand_back_next;    /* the skip after the last failure; 0: none since a success */
-	uint16_t call_skip;          /* calls that push before one stands back again */
-	uint16_t call_next;          /* call_skip after the last failure; 0: none since a capture */
-	uint16_t loan_skip;          /* pushes to queued resources before the next loan */
-	uint16_t loan_next;          /* the value of loan_skip after the last loan */
-	uint16_t loan_eager;         /* empty loans that do not put off the next loan */
-	uint32_t cpu_given;          /* how often a wait has given the CPU away (wait.c, yield.c) */
-	uint64_t yields_from_ns;     /* no sched_yield before this moment (yield.c) */
 };
 
 struct baton__thread {
