@@ -282,6 +282,61 @@ Test(flush, it_breaks_a_cycle_of_held_back_completions, .timeout = 20)
 	baton_pool_destroy(pool);
 }
 
+/* So many completions are held back, in two nodes, while their runner waits. */
+#define HELD 16
+
+struct closed_cycle {
+	struct ledger *other;
+	struct entry *waiter; /* waits for one of those that are held back */
+	struct baton_future *held;
+	atomic_bool begun;
+	int status[2];
+};
+
+static void wait_for_the_waiter(void *arg)
+{
+	struct closed_cycle *cycle = arg;
+
+	MUST(baton_submit_later(&cycle->other->resource, &cycle->waiter->task) == 0);
+	while (!atomic_load(&cycle->begun)) /* this thread must not help */
+		sched_yield();
+	cycle->status[0] = baton_future_wait(&cycle->waiter->future, NULL);
+}
+
+static void wait_for_one_held(void *arg)
+{
+	struct closed_cycle *cycle = arg;
+
+	atomic_store(&cycle->begun, true);
+	cycle->status[1] = baton_future_wait(cycle->held, NULL);
+}
+
+/* Either wait, not both. */
+Test(flush, without_it_a_wait_for_any_held_back_completion_ends, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(2);
+
+	for (int i = 0; i < HELD; i++) {
+		struct ledger ledgers[2];
+		struct entry entries[HELD + 2];
+		struct closed_cycle cycle = {.other = &ledgers[1], .waiter = &entries[HELD + 1]};
+
+		cycle.held = &entries[i].future;
+		ledger_init(&ledgers[0], NULL);
+		ledger_init(&ledgers[1], baton_pool_executor(pool));
+		entries_init(entries, HELD + 1, &ledgers[0]);
+		entry_init(&entries[HELD + 1], &ledgers[1], true);
+		entries[HELD].body = wait_for_the_waiter;
+		entries[HELD + 1].body = wait_for_one_held;
+		entries[HELD].arg = entries[HELD + 1].arg = &cycle;
+		entries_submit(entries, HELD + 1);
+		for (int j = 0; j < 2; j++)
+			resource_end(&ledgers[j].resource);
+		cr_assert_eq(cycle.status[0] + cycle.status[1], -EDEADLK);
+	}
+	baton_pool_destroy(pool);
+}
+
 /* Callers who look whether what they are told has been committed. */
 #define CALLERS 4
 #define CALLS 2000
