@@ -47,8 +47,7 @@ uint64_t baton__histogram_quantile(const struct baton__histogram *histogram, uns
 
 	for (bucket = 0; bucket < BATON__HISTOGRAM_BUCKETS; bucket++)
 		all += load_relaxed(&histogram->counts[bucket]);
-	if (!all)
-		return 0;
+	/* If no time was recorded, this loop finds no bucket, and the longest time is 0. */
 	for (bucket = 0; bucket < BATON__HISTOGRAM_BUCKETS - 1; bucket++) {
 		below += load_relaxed(&histogram->counts[bucket]);
 		/* Without overflow for all counts below 2^54. */
