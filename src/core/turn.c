@@ -106,8 +106,7 @@ bool baton__turn_leave(struct baton_resource *resource)
 		next = (turn + BATON__VISIT) | BATON__LEAVING;
 		/* [turn.leaving] release: _list, and all that the runner did; pairs with
 		 * [turn.leaving] in end_visit, take_over. [turn.kick] seq_cst: before the look for
-		 * a kick; pairs with [turn.kick] in take_over. Relaxed is seldom noticed: found in
-		 * 5,000 executions (window_close_await). */
+		 * a kick; pairs with [turn.kick] in take_over. Relaxed is seldom noticed: rare. */
 	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
 	return true;
 }
@@ -130,8 +129,7 @@ bool baton__turn_take_over(struct baton_resource *resource)
 
 bool baton__turn_set_final(struct baton_resource *resource)
 {
-	/* Relaxed is enough: only the thread that sets the bit continues, and nothing is published
-	 * by the bit. */
+	/* Relaxed is enough: only the thread that sets the bit continues. */
 	return !(or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL);
 }
 

@@ -106,8 +106,7 @@ bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn);
 /* Does the resource's job wait in a queue? Asked by a visitor. */
 BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 {
-	/* thread.asleep (thread.c) seq_cst: as in baton__turn_borrow. Relaxed is seldom noticed: it
-	 * decides whether a waiter too deep to help sleeps. */
+	/* thread.asleep (thread.c) seq_cst: as in borrow. Relaxed is seldom noticed: rare. */
 	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
 }
 
@@ -118,10 +117,8 @@ BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 BATON_INLINE bool baton__turn_is_helped(struct baton_resource *resource)
 {
 	/* [turn.inside] release: the store of `inside`; pairs with [turn.inside] in take_back. A
-	 * write, although the word stays as it is: so take_back comes either after it, or before
-	 * it, and then the answer is false. Release is enough: where the job has been popped the
-	 * thread touches nothing. Relaxed is seldom noticed: no scenario destroys the executor just
-	 * then. */
+	 * write: so take_back comes after it, or before it, and then the answer is false. Release
+	 * is enough: a thread that is too late touches nothing. Relaxed is seldom noticed: rare. */
 	return (or_acq_rel(&resource->_job._turn, 0U) & BATON__PHASE) == BATON__HELPED;
 }
 

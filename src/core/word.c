@@ -72,8 +72,7 @@ bool baton__word_rouse(struct baton_resource *resource, uintptr_t *word, struct 
 bool baton__word_left_with_tasks(const struct baton_resource *resource)
 {
 	/* [turn.kick] seq_cst: after LEAVING was set; pairs with [turn.kick] in
-	 * baton__word_push_kick. A kick whose sender has not seen LEAVING is seen here. Relaxed is
-	 * seldom noticed: as in baton__turn_leave. */
+	 * baton__word_push_kick: a kick that missed LEAVING. Relaxed is seldom noticed: rare. */
 	return baton__word_newest(load_seq_cst(&resource->_word));
 }
 

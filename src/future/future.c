@@ -128,9 +128,7 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits)
 		/* [future.counted] release: the visit is counted; pairs with [future.counted] in
 		 * leave.
 		 * [future.visitor] acquire: what an uncounted visitor did; pairs with
-		 * [future.visitor] in leave. Release is enough: finish acquires the same, by the
-		 * word's release sequence; and between claim and finish nothing is released for
-		 * good, save where the future is an awaiter's, whose only visitor is the awaiter.
+		 * [future.visitor] in leave. Release is enough: finish acquires the same.
 		 * Relaxed is seldom noticed: as in leave. */
 	} while (!cas_acq_rel(&future->_state, &state, next));
 	return (next & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING;
@@ -232,9 +230,7 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 		if (found & BATON__FUTURE_CHAINED) {
 			next = found & ~BATON__FUTURE_CHAINED;
 			/* [future.chained] acquire: the list's head; pairs with [future.chained] in
-			 * then. Relaxed goes unnoticed: [future.chained] orders then()'s link and
-			 * the completer's exchange, and the explorer's modification order is that
-			 * of execution. */
+			 * then. Relaxed goes unnoticed: the explorer keeps modification order. */
 			if (cas_acquire(&future->_state, &found, next)) {
 				take_continuations(future, continuations);
 				found = next;
@@ -320,8 +316,7 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 			/* [future.wanted] release: our `asleep` and `obstacle`; pairs with
 			 * [future.wanted] in leave. An RMW even where WANTED is set: only an RMW
 			 * that succeeds is known to come before leave's RMW. If the RMW fails, the
-			 * visitor may have left. Relaxed is seldom noticed: found in 18,000
-			 * executions (obstructed_any). */
+			 * visitor may have left. Relaxed is seldom noticed: rare. */
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_WANTED))
 				return NULL;
 			continue;
@@ -354,9 +349,7 @@ bool baton__future_leave(struct baton_future *future, uint32_t generation)
 		}
 	}
 	/* [future.counted] acquire: the visit was counted before; pairs with [future.counted] in
-	 * claim, publish, settle. Relaxed goes unnoticed: [future.counted] orders the runner's
-	 * addition and the visitor's subtraction in the turn word, and the explorer's modification
-	 * order is that of execution. */
+	 * claim, publish, settle. Relaxed goes unnoticed: the explorer keeps modification order. */
 	(void)load_acquire(&future->_state);
 	return true;
 }
@@ -444,12 +437,10 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 		/* [future.chained] release: the list has a node; pairs with [future.chained] in
 		 * publish. A CAS even where the bit is set: only a CAS that succeeds is known to
 		 * come before the CAS that clears the bit, after which the completer takes the
-		 * list. */
+		 * list. Relaxed goes unnoticed: as in publish. */
 		if (!(state & BATON__FUTURE_CHAINED)) {
-			/* Relaxed goes unnoticed: as in publish. */
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_CHAINED))
-				return;
-			/* Relaxed goes unnoticed: as in publish. */
+				return; /* Relaxed goes unnoticed: as in publish. */
 		} else if (cas_release(&future->_state, &state, state)) {
 			return;
 		}

@@ -280,8 +280,7 @@ BATON_INLINE void baton__thread_enter(const void *object)
 	 * [thread.inside] release: our last touch of the object entered before: a thread that waits
 	 * for us to leave that object may read this store; pairs with [thread.inside] in
 	 * await_outside. (C11's release sequences would order that, too; C++20's do not.) A thread
-	 * without a record, for which there was no memory, cannot say where it is. Relaxed is
-	 * seldom noticed: found in 170,000 executions (refused_finaliser_later). */
+	 * without a record cannot say where it is. Relaxed is seldom noticed: rare. */
 	if (baton__has_record(baton__self))
 		store_release(&baton__self->inside, object);
 }

@@ -82,7 +82,7 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 		/* [timer.touched] release: the holder's last touch, if the timer is not placed;
 		 * pairs with [timer.touched] in decide. [timer.armed] acquire: as above, for the
 		 * driver that finds the timer due. Release is seldom noticed: of several steps on
-		 * the word one acquires what this one does, or [wheel.held], [timer.posted] or
+		 * the word one acquires what this one does, or wheel.held, timer.posted or
 		 * word.publish brings it. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	baton__count(&timers->stats.armed, linked);
