@@ -52,11 +52,3 @@ void sim_stage_end(struct sim_stage *stage)
 	baton_manual_destroy(stage->manual);
 	sim_no_leaks();
 }
-
-void sim_stage_end_finalised(struct sim_stage *stage)
-{
-	sim_settled(&stage->topic);
-	sim_require(stage->topic.finalised);
-	baton_manual_destroy(stage->manual);
-	sim_no_leaks();
-}

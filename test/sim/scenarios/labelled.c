@@ -4,7 +4,7 @@
 
 struct sim_scene sim_scene;
 
-SIM_UNSEEN bool sim_piece_settled(const struct sim_piece *piece)
+SIM_UNSEEN static bool settled(const struct sim_piece *piece)
 {
 	return piece->fate != SIM_ACCEPTED ||
 	       (piece->own_future &&
@@ -14,7 +14,7 @@ SIM_UNSEEN bool sim_piece_settled(const struct sim_piece *piece)
 /* A cancelled one is over when its runner comes to it, in whatever order. */
 SIM_UNSEEN static bool waits(const struct sim_piece *piece)
 {
-	return !sim_piece_settled(piece) &&
+	return !settled(piece) &&
 	       (piece->future._state & BATON__FUTURE_STATE) != BATON__FUTURE_CANCELLING;
 }
 
@@ -77,7 +77,7 @@ void sim_scene_init(uint32_t limit, uint32_t quantum, uint32_t lanes,
 SIM_UNSEEN static void check_over(void)
 {
 	for (int i = 0; i < SIM_LABELLED_MAX; i++)
-		if (!sim_piece_settled(&sim_scene.pieces[i]))
+		if (!settled(&sim_scene.pieces[i]))
 			sim_fail("task %d was accepted and has never run", i);
 	if (sim_scene.bound._pushed != sim_scene.bound._gone || sim_scene.bound._sorted)
 		sim_fail("the bound counts something that is not there");
@@ -159,7 +159,7 @@ SIM_UNSEEN static void check_older(uint32_t began)
 {
 	for (int i = 0; i < SIM_LABELLED_MAX; i++)
 		if (sim_scene.pieces[i].ended && sim_scene.pieces[i].ended < began &&
-		    !sim_piece_settled(&sim_scene.pieces[i]))
+		    !settled(&sim_scene.pieces[i]))
 			sim_fail("await has not waited for task %d", i);
 }
 

@@ -45,8 +45,6 @@ int sim_piece_submit(struct sim_piece *piece);
 int sim_piece_submit_later(struct sim_piece *piece);
 /* Waits for its future. */
 void sim_piece_wait(struct sim_piece *piece);
-/* Has its fate been met? */
-bool sim_piece_settled(const struct sim_piece *piece);
 
 /* What threads do, for sim_start: with a piece, or with nothing. */
 void sim_does_piece(void *piece);

@@ -139,8 +139,6 @@ struct sim_stage {
 
 void sim_stage_init(struct sim_stage *stage, uint32_t limit, uint32_t quantum, unsigned count);
 void sim_stage_end(struct sim_stage *stage);
-/* The same, where a finaliser has had the resource. */
-void sim_stage_end_finalised(struct sim_stage *stage);
 
 /* Every block of the library's that is left is a thread's record, or a node that one has cached.
  * When the other threads have ended and executors are destroyed. */
