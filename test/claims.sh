@@ -19,7 +19,7 @@ calls()
 {
 	# shellcheck disable=SC2046 # one file per word; none has a space
 	calls Test $(find test/unit test/redis -name 'test_*.c') | awk '{print $2 "/" $3}'
-	calls 'SIM_(SCENARIO|SCRIPT)' test/sim/scenarios/*.c | awk '{print "sim/" $2}'
+	calls 'SIM_(SCENARIO|SCRIPT(_FROZEN)?)' test/sim/scenarios/*.c | awk '{print "sim/" $2}'
 	calls SCENARIO test/faults/*.c | awk '{print "faults/" $2 "/" $3}'
 	grep -hoE 'row[a-z_]*\("[^"]+' test/bench/counts/*.c | sed 's/.*"/budget\//'
 	cat src/*/*.[ch] | tr -s '\n\t ' ' ' |
