@@ -394,18 +394,25 @@ Test(gauge, each_lane_is_shown_as_the_queue_is, .timeout = 10)
 	}
 }
 
-/* Marked on another CPU, whose clock is a little ahead. */
-Test(gauge, a_mark_that_is_yet_to_come_has_waited_for_no_time, .timeout = 10)
+/* The second mark is from another CPU, whose clock is a little ahead. */
+Test(gauge, a_task_has_waited_since_its_mark_and_for_no_time_if_that_is_yet_to_come, .timeout = 10)
 {
 	static struct baton__times times;
 	struct baton__gauge gauge = {1, &times};
+	const uint64_t begin = now_ns() - 1000000;
 	struct baton_labelled task;
+	uint64_t lasted;
 
 	baton_labelled_init(&task, task_runs, NULL);
-	baton__gauge_pushed(&gauge, &task.task, 1);
-	times.lane[0].marked_ns = UINT64_MAX;
-	baton__gauge_left(&gauge, &task.task);
-	baton__gauge_waited(&gauge, UINT64_MAX);
+	for (int i = 0; i < 2; i++) {
+		baton__gauge_pushed(&gauge, &task.task, 1);
+		times.lane[0].marked_ns = i ? UINT64_MAX : begin;
+		baton__gauge_left(&gauge, &task.task);
+		baton__gauge_waited(&gauge, i ? UINT64_MAX : begin);
+	}
+	lasted = now_ns() - begin;
+	cr_assert(times.lane[0].waited.max_ns >= 1000000 && times.lane[0].waited.max_ns <= lasted);
+	cr_assert(times.waited.max_ns >= 1000000 && times.waited.max_ns <= lasted);
 	cr_assert_eq(times.lane[0].waited.counts[0], 1);
 	cr_assert_eq(times.waited.counts[0], 1);
 }
