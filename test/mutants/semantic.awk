@@ -431,7 +431,7 @@ function faults(line, code, bare, rest, at, token, before, next_, digits, suffix
 			if (token != "EDOM")
 				fault("status", before, next_, "EDOM")
 		} else if (token ~ /_(MAX|MIN)(_NS)?$/ && token !~ /^(U?INT[0-9]*|SIZE)_MAX$/ &&
-			   bare !~ /^\t+[a-z0-9_ ]+[a-z0-9_]+\[[^]]+\];$/) {
+			   bare !~ /^\t+[a-z0-9_ *]+\[[^]]+\];$/) {
 			fault("limit", before, next_, "(" token " + 1)")
 		} else if (token in change &&
 			   (token !~ /^[-+<>]$/ || (before ~ / $/ && next_ ~ /^ /))) {
