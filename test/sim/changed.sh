@@ -34,7 +34,8 @@ fi
 
 # FILE NAME of each scenario; then the changed files choose.
 names=$(for file in test/sim/scenarios/*.c; do
-		tr -s '\n\t ' ' ' <"$file" | grep -oE 'SIM_(SCENARIO|SCRIPT(_FROZEN)?)\([a-z_0-9]+' |
+		tr -s '\n\t ' ' ' <"$file" |
+			grep -oE 'SIM_(SCENARIO|SCRIPT(_FROZEN)?)\([a-z_0-9]+' |
 			sed "s|.*(|$file |"
 	done | awk -v changed="$changed" '
 	{
