@@ -18,7 +18,7 @@ BATON_INLINE struct baton__awaiter *baton__awaiter(struct baton_task *mark)
 	return baton_container_of(mark, struct baton__awaiter, task);
 }
 
-/* Makes a mark, which is not pushed yet, and to whose future the caller has a reference. */
+/* Sets up a mark before its push. The caller has a reference to the mark's future. */
 BATON_INLINE void baton__awaiter_init(struct baton__awaiter *awaiter,
                                       struct baton_resource *resource,
                                       const struct baton__kind *kind)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The backlog of a resource that has statistics or an extension: counts tasks, and calls the
- * module's table.
+ * functions of the module's table.
  */
 #include "core/backlog.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The backlog: the entries that the holder has taken from the inbox, or captured, and has not met
- * yet. `_list` has the next entries. On most resources `_list`, a plain list (list.h), is the whole
- * backlog. A module may keep entries behind `_list` in an order of its own, and may count the tasks
- * that wait: the module gives the resource a table of functions. The core calls the functions
- * below, and names no module.
+ * The backlog: the entries that the holder has taken from the inbox, or got with its capture, and
+ * has not reached yet. `_list` has the next entries. On most resources `_list`, a plain list
+ * (list.h), is the whole backlog. A module may keep entries behind `_list` in an order of its own,
+ * and may count the tasks that wait: the module gives the resource a table of functions. The core
+ * calls the functions below, and names no module.
  *
  * A resource that has a table has an extension, which begins with a struct baton__extension_head
- * (extras.h). All others pay only for the test whether they have extras.
+ * (extras.h). Every other resource pays for one test: whether it has extras.
  */
 #ifndef BATON_SRC_BACKLOG_H
 #define BATON_SRC_BACKLOG_H
@@ -37,7 +37,7 @@ struct baton__backlog {
 	int (*reserve)(struct baton_resource *resource, struct baton_task *first, uint32_t count,
 	               unsigned how);
 	void (*unreserve)(struct baton_resource *resource, const struct baton_task *first);
-	/* The resource was captured for a task without a reservation, which is to run at once. */
+	/* The resource was captured for one task, which has no reservation and runs at once. */
 	void (*captured)(struct baton_resource *resource, const struct baton_task *task);
 	/* A task leaves the queue, to be entered or cancelled. */
 	void (*left)(struct baton_resource *resource, const struct baton_task *task);
@@ -58,7 +58,7 @@ struct baton__backlog {
 	/* Sorts a chain that was taken from the inbox, linked oldest first. `cancel`: the chain may
 	 * have cancel marks, and take obeys them. */
 	void (*take)(struct baton_resource *resource, struct baton_task *oldest, bool cancel);
-	/* Keeps a chain that was accepted with the capture. NULL: forgets that chain. */
+	/* Keeps the chain of a submit that has captured the resource. NULL: forgets that chain. */
 	void (*keep)(struct baton_resource *resource, struct baton_task *oldest);
 	/* Puts the next entries into the empty _list. False: there are none. */
 	bool (*next)(struct baton_resource *resource);
@@ -73,8 +73,8 @@ struct baton__backlog {
 	/* Cancels all tasks except those in _list. Marks stay. */
 	void (*cancel)(struct baton_resource *resource);
 	enum baton__backlog_has (*has)(const struct baton_resource *resource);
-	/* May the resource not become idle, although `next` has no entry? It then rests until an
-	 * entry is pushed. */
+	/* Must the resource stay busy although `next` has no entry? It then rests until an entry is
+	 * pushed. */
 	bool (*rests)(const struct baton_resource *resource);
 };
 
@@ -97,8 +97,8 @@ void baton__backlog_unreserve(struct baton_resource *resource, const struct bato
                               uint32_t count);
 
 /*
- * The holder. A chain of tasks, linked oldest first, that have waited elsewhere goes before all
- * tasks that wait.
+ * Puts a chain of tasks that have waited elsewhere, linked oldest first, before all tasks that
+ * wait. Called by the holder.
  */
 void baton__backlog_admit(struct baton_resource *resource, struct baton_task *first,
                           struct baton_task *last);
@@ -112,7 +112,7 @@ void baton__backlog_captured(struct baton_resource *resource, const struct baton
 /* A task leaves the queue, to be entered or cancelled. Called by the holder. */
 void baton__backlog_left(struct baton_resource *resource, const struct baton_task *task);
 
-/* A task that its kind keeps waits elsewhere, or no longer. Called by the holder. */
+/* `aside`: a task now waits where its kind keeps it. False: no longer. Called by the holder. */
 BATON_INLINE void baton__backlog_set_aside(struct baton_resource *resource,
                                            const struct baton_task *task, bool aside)
 {
@@ -156,8 +156,8 @@ BATON_INLINE bool baton__backlog_sorts(const struct baton_resource *resource)
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
 
 /*
- * keep: keeps a chain that was accepted with the capture. unkeep: the kept chain is not accepted
- * after all; no other thread has seen the chain.
+ * keep: keeps the chain of a submit that has captured the resource. unkeep: forgets that chain,
+ * since the submit fails; no other thread has seen the chain.
  */
 void baton__backlog_keep(struct baton_resource *resource, struct baton_task *oldest);
 void baton__backlog_unkeep(struct baton_resource *resource);
@@ -179,8 +179,8 @@ BATON_INLINE void baton__backlog_put_back(struct baton_resource *resource)
 		table->put_back(resource);
 }
 
-/* Marks stay. list_cancel: cancels the tasks in _list. backlog_cancel: cancels all tasks; the inbox
- * has been taken. */
+/* list_cancel: cancels the tasks in _list. backlog_cancel: cancels all tasks; the inbox has been
+ * taken. Both leave marks alone. */
 void baton__list_cancel(struct baton_resource *resource);
 void baton__backlog_cancel(struct baton_resource *resource);
 

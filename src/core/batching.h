@@ -2,7 +2,7 @@
 /*
  * Batches, as the drain knows them: on a resource with drain hooks each run of consecutive tasks is
  * a batch, and the functions below are called around the batch and around its tasks. The functions
- * are in hooks.c; a resource without hooks meets none of them.
+ * are in hooks.c; the drain of a resource without hooks calls none of them.
  */
 #ifndef BATON_SRC_BATCHING_H
 #define BATON_SRC_BATCHING_H
@@ -27,7 +27,7 @@ struct baton__batching {
 	bool (*enter)(struct baton__batch *batch, struct baton_task *task);
 	void (*entered)(struct baton__batch *batch, struct baton_future *future, int status,
 	                void *value);
-	/* Called after a task has run. */
+	/* Called after a task has run: may shorten a helper's stay. */
 	void (*look)(struct baton__batch *batch);
 	/* Ends the open batch, and completes the futures that it holds back. False: no batch was
 	 * open. */
@@ -36,7 +36,7 @@ struct baton__batching {
 	bool (*holds)(const struct baton__batch *batch, const struct baton_future *future);
 };
 
-/* A program that links the archive has the hooks because the drain refers to them. */
+/* The drain refers to this table: so a program that links the archive has hooks.c, too. */
 extern const struct baton__batching baton__batching;
 
 #endif

@@ -7,7 +7,7 @@ static void (*watcher)(void);
 
 void baton__binds_watch(void (*look)(void))
 {
-	/* Relaxed: the count publishes it. */
+	/* Relaxed: the count publishes `watcher`. */
 	store_relaxed(&watcher, look);
 	/* [binds.watch] seq_cst: before the caller's look at its futures; pairs with [binds.watch]
 	 * in baton__binds_pushed. Relaxed is seldom noticed: found in 7,000 to 17,000 executions
@@ -22,6 +22,6 @@ void baton__binds_unwatch(void)
 
 void baton__binds_tell(void)
 {
-	/* Relaxed: the load of the count comes before. */
+	/* Relaxed: the caller's load of the count has acquired `watcher`. */
 	load_relaxed (&watcher)();
 }

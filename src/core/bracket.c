@@ -36,7 +36,7 @@ BATON_NOINLINE void baton__guard_left(void)
 {
 	const struct baton__frame *frame = baton__frames(baton__self);
 
-	/* Ends: the bracket has a frame. The frames above it are of callbacks. */
+	/* Ends at the frame of the bracket. The frames above that frame are of callbacks. */
 	while (frame && !frame->resource)
 		frame = baton__frame_of(frame->below);
 	if (frame)
@@ -98,9 +98,9 @@ BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, 
 
 #ifndef BATON_CHECKED
 /*
- * The library's part of a bracket that a program compiles itself (baton/inline.h). It is in a file
- * of which baton_submit() needs a function, since a program's weak references take no file out of
- * an archive. The checked library lacks it: the program's bracket would not check.
+ * The library's part of a bracket that a program compiles itself (baton/inline.h). It shares this
+ * file with baton_submit(), since a program's weak references take no file out of an archive. The
+ * checked library lacks it: the program's bracket would not check.
  */
 BATON_EXPORT void baton_inline_end_v2(struct baton_resource *resource)
 {
@@ -152,8 +152,8 @@ static BATON_NOINLINE void finish_watched(int status)
 }
 
 /*
- * Submits a task with a future, or of a kind. The short path: no kind, the future is fresh, and the
- * resource is idle. Three atomic read-modify-writes: capture, completion, release.
+ * Submits a task with a future, or of a kind. The short path is for a task of no kind, whose future
+ * is fresh, and an idle resource. Three atomic read-modify-writes: capture, completion, release.
  */
 static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
                                              struct baton_task *task)
@@ -170,9 +170,9 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	BATON__CHECKED(enter(resource, task));
 	status = task->_run(task); /* last touch of the task */
 	guard = false;
-	/* A status that is not 0 needs no baton__task_failed: the future tells it, and a NORMAL
-	 * resource counts nothing.
-	 * NULL: the task was detached; its future may be complete, and its memory gone. */
+	/* A failure needs no baton__task_failed: the future tells the status, and a NORMAL resource
+	 * counts nothing.
+	 * `future` is NULL if the task was detached: the future may be complete and gone. */
 	self = baton__self_again;
 	future = self->outer.future;
 	if (BATON_UNLIKELY(!future) ||

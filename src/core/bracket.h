@@ -2,9 +2,9 @@
 /*
  * The bracket around one function of the user's: enter an idle resource, run the function, leave
  * the resource. submit, batch, call, post and async are callers of it; the drain (drain.h), which
- * runs what waits, is the other way to run a function. Nobody else's task runs in a bracket, and
- * for the outermost baton a bracket needs no frame (thread.top). The shortest bracket is in the
- * program (baton/inline.h).
+ * runs what waits, is the other way to run a function. A bracket runs no other submitter's task.
+ * For the outermost baton it needs no frame (thread.top). The shortest bracket is in the program
+ * (baton/inline.h).
  */
 #ifndef BATON_SRC_BRACKET_H
 #define BATON_SRC_BRACKET_H
@@ -26,7 +26,7 @@
  * frames would lie on a stack that is gone. The guard ends the process instead. The guard is a
  * cleanup, which unwinding runs (-fexceptions). A function that returns pays nothing: the guard is
  * false then, and the compiler drops the check. The guard keeps no value across the function
- * (leave_bare): it asks the thread which resource it holds.
+ * (leave_bare): it reads the resource from the thread's record.
  */
 void baton__guard_left(void);
 
@@ -42,8 +42,8 @@ BATON_INLINE void baton__guard_end(const bool *guard)
 /* ---- Enter and leave ---- */
 
 /*
- * What a bracket is for. The flags are constants at each use, so that the use has only the code
- * that it needs.
+ * What a bracket is for. The flags are constants at each use: so each use is compiled to the code
+ * that it needs, and no more.
  *
  * BARE: a thread that holds nothing gets no frame; a thread that holds a baton does not enter.
  * FRAMED: the thread gets a frame. Both: the thread gets a frame if it holds a baton.
@@ -65,8 +65,8 @@ BATON_INLINE bool baton__is_bare(unsigned flags)
 	return (flags & ~BATON__TASK) == BATON__BARE;
 }
 
-/* A baton that a bracket holds. With BARE alone all members are unused. `frame` is not a part, so
- * that the compiler can keep the other members in registers. */
+/* A baton that a bracket holds. With BARE alone all members are unused. The frame itself lies
+ * outside the struct, so that the compiler can keep the members in registers. */
 struct baton__held {
 	struct baton__frame *frame; /* set before enter */
 	struct baton_resource *resource;
@@ -76,8 +76,8 @@ struct baton__held {
 };
 
 /*
- * Continues as the runner, and releases: for a bracket that has not released the resource. `top` is
- * as it was before the bracket. `ran`, `own`: as in baton__run_captured.
+ * Continues as the runner, and releases: for a bracket that has not released the resource. The
+ * thread's `top` is as it was before the bracket. `ran`, `own`: as in baton__run_captured.
  */
 void baton__go_on_captured(struct baton_resource *resource, uint32_t ran, uint32_t own);
 
@@ -86,8 +86,8 @@ void baton__leave_outer(void);
 
 /*
  * Captures an idle resource (HELD). OTHER: the resource is not idle, or not of the flags' sort.
- * NESTED: with BARE alone, the thread holds a baton, or has no record; else, `depth_max` frames and
- * more are on the stack (a thread without a record counts as too deep).
+ * NESTED, with BARE alone: the thread holds a baton, or has no record. NESTED, with other flags:
+ * `depth_max` frames or more are on the stack (a thread without a record counts as too deep).
  */
 BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
                                                 struct baton_resource *resource, unsigned flags,
@@ -124,8 +124,8 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
 }
 
 /*
- * The same for a task with a future, in a NORMAL resource, by a thread that holds nothing. The
- * frame is the record's `outer`. Ended by baton__leave_framed.
+ * As baton__enter, for a task with a future, in a NORMAL resource, by a thread that holds nothing.
+ * True: captured. The frame is the record's `outer`. Ended by baton__leave_framed.
  */
 BATON_INLINE bool baton__enter_outer(struct baton__thread *self, struct baton_resource *resource,
                                      struct baton_future *future)
@@ -144,13 +144,13 @@ BATON_INLINE bool baton__enter_outer(struct baton__thread *self, struct baton_re
 
 /*
  * Ends a bracket of the outermost task. Resource and record are read anew: a value that is kept
- * across the user's function is saved on the stack. The record is read by its second name, since
- * the compiler would keep the place of baton__self, too.
+ * across the user's function is saved on the stack. The record is read as baton__self_again: the
+ * compiler would keep the address of baton__self, too.
  *
- * The reason to save stores: where a thread uses many resources, each capture waits for a cache
- * line, and the processor goes on with the next tasks meanwhile. It stops when its store buffer is
- * full. Eight stores more per task cost a third there, 32 stores a factor of 4, one atomic
- * read-modify-write 9 % (test/bench/README.md).
+ * Why stores are saved: where a thread uses many resources, each capture waits for a cache line.
+ * The processor goes on with the next tasks meanwhile, until its store buffer is full. Then eight
+ * more stores make a task take a third more time, 32 stores four times as much, one atomic
+ * read-modify-write 9% more (test/bench/README.md).
  */
 BATON_INLINE void baton__leave_bare(void)
 {
@@ -176,8 +176,9 @@ BATON_INLINE void baton__leave_framed(const struct baton__frame *frame, uint32_t
 }
 
 /*
- * Pops what enter has pushed, also if the thread has got a frame meanwhile, and releases the
- * resource, which was captured in `mode`, unless it was lent. False: it is not released.
+ * Pops what baton__enter has pushed, or the frame that the thread has got instead. Releases the
+ * resource, which was captured in `mode`, unless its queue is `lent`. False: the resource is not
+ * released.
  */
 BATON_INLINE bool baton__pop_release(struct baton__thread *self, struct baton_resource *resource,
                                      uintptr_t mode, bool lent)
@@ -192,8 +193,8 @@ BATON_INLINE bool baton__pop_release(struct baton__thread *self, struct baton_re
 
 /*
  * Ends the bracket: releases the resource, or runs what has come meanwhile, within the capture
- * limit. `ran`: how many tasks have run in the bracket, which count. `own`: how many tasks of the
- * submitter's a nested bracket may run.
+ * limit. `ran`: how many tasks have run in the bracket; the capture limit counts them. `own`: how
+ * many tasks of its own the submitter of a nested bracket may run.
  */
 BATON_INLINE void baton__leave(struct baton__held *held, unsigned flags, uint32_t ran, uint32_t own)
 {
@@ -208,7 +209,7 @@ BATON_INLINE void baton__leave(struct baton__held *held, unsigned flags, uint32_
 
 /* ---- One function in a bracket ---- */
 
-/* A COUNTED bracket's function begins; and has returned, `task` with `status` (no task: 0). */
+/* The function of a COUNTED bracket begins; has ended, `task` with `status` (no task: 0). */
 BATON_INLINE void baton__bracket_begins(struct baton__held *held, unsigned flags,
                                         uintptr_t function)
 {
@@ -270,8 +271,8 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
  * special: in a SPECIAL resource.
  * other: nested and special. idle: all three.
  *
- * any_special: the part of special for a resource that has not just statistics. False, too: nothing
- * may run at once in the resource.
+ * any_special: the part of special for a resource that has more than statistics. Also false if no
+ * task may run at once in the resource.
  */
 BATON_INLINE bool baton__bracket_bare(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                       void **value)

@@ -75,8 +75,8 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 void baton__cancel_unlink(struct baton_future *future, struct baton_resource *resource,
                           uint32_t generation)
 {
-	/* To complete the future here may call functions of the user's. If the stack is too deep
-	 * for that, the runner unlinks the task (L14). */
+	/* Completing the future here may call functions of the user's. If the stack is too deep for
+	 * that, the runner unlinks the task (L14). */
 	if (baton__depth(baton__self) < BATON_HELPING_MAX)
 		unlink_and_leave(future, resource, generation);
 	else

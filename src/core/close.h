@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a resource closed? For callers that only ask: a submit finds out by its own CAS. And the push
- * of a mark.
+ * The push of a mark; and the question whether a resource is closed, for callers that only ask: a
+ * submit finds out by its own CAS.
  */
 #ifndef BATON_SRC_CLOSE_H
 #define BATON_SRC_CLOSE_H
@@ -21,8 +21,8 @@ BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 }
 
 /*
- * Puts a mark into the inbox, and asks what `ask` says. An idle resource is captured, and meets the
- * mark. With ASK_LOOK an idle resource is left alone, since no entry waits there: false.
+ * Puts a mark into the inbox, and asks what `ask` says. This thread captures an idle resource, and
+ * reaches the mark. With ASK_LOOK it leaves an idle resource alone, since no entry waits: false.
  */
 bool baton__push_mark(struct baton_resource *resource, struct baton_task *mark,
                       enum baton__ask ask);

@@ -26,7 +26,7 @@ BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
 	return config && config->quantum ? config->quantum : BATON_QUANTUM;
 }
 
-/* Is the time limited that a captured thread may stay? */
+/* Is the stay of a captured thread limited in time? */
 BATON_INLINE bool baton__timed(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
@@ -54,7 +54,7 @@ BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resour
 	return config && config->executor ? config->executor : baton__default_executor.get();
 }
 
-/* The same executor. NULL: the default pool, which does not exist yet. */
+/* The same executor. NULL: it is the default pool, which does not exist yet. */
 BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);

@@ -11,19 +11,19 @@
  * idle then. The submitter has not submitted anything yet, so no order changes. Standing back is no
  * wait: after its looks the submitter pushes.
  *
- * When does it look? At once, and then after pauses that double. Each look takes the cache line
- * from the runner. A thread that uses many resources meets a runner that is about to leave: its
- * first pause is some 10 ns. Where the last eight resources from which the thread stood back were
- * all this one, the runner is about to run hundreds of short tasks of its own out of its
- * cache: there the first pause is 2.5 us. Mostly the submitter then captures, and runs as many
- * tasks itself. The farther apart the CPUs are, the more tasks it takes to make up for a
- * change of the runner.
+ * When does the submitter look? At once, and then after pauses that double. Each look takes the
+ * cache line from the runner. A thread that uses many resources meets a runner that is about to
+ * leave: its first pause is some 10 ns. If the thread has stood back eight times in a row from this
+ * resource alone, the runner is about to run hundreds of short tasks of its own out of its cache:
+ * then the first pause is 2.5 us. Mostly the submitter then captures, and runs as many tasks
+ * itself. The farther apart the CPUs are, the more tasks it takes to make up for a change of the
+ * runner.
  *
- * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
- * each failure doubles the number of tasks that the thread pushes to busy resources without a
- * look. A batch counts by its tasks: a thread that submits batches looks again after as many tasks
- * as a thread that submits one by one. If the runner hands the resource off meanwhile, that is no
- * sign of long tasks: the thread then pushes as few tasks as after a first failure. A resource that
+ * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little. So
+ * each failure doubles the number of tasks that the thread pushes to busy resources without a look.
+ * A batch counts by its tasks: a thread that submits batches looks again after as many tasks as a
+ * thread that submits one by one. If the runner hands the resource off meanwhile, that is no sign
+ * of long tasks: the thread then pushes as few tasks as after a first failure. A resource that
  * waits in a queue at the first look has cost no pause, and teaches nothing.
  *
  * A call waits in any case, so a caller stands back longer: some 12 microseconds in all. With more
@@ -88,8 +88,8 @@ static enum seen look(const struct baton_resource *resource)
 		return SEEN_NO_USE;
 	if (!baton__word_is_busy(word))
 		return SEEN_IDLE;
-	/* A resource that waits in a queue will not be idle so soon; one that rests is roused by
-	 * the push. */
+	/* A resource in a queue will not be idle so soon; a push rouses a resting resource at
+	 * once. */
 	return baton__turn_seems_held(resource) && !baton__word_is_resting(word) ? SEEN_BUSY
 	                                                                         : SEEN_NO_USE;
 }
@@ -152,7 +152,7 @@ bool baton__stand_back_call_begin(const struct baton_resource *resource,
 {
 	struct baton__thread *self = baton__self;
 
-	/* As in stand_back_due and stand_back_if_due; and with hooks no call runs at once. */
+	/* As in stand_back_due and stand_back_if_due. Besides, with hooks no call runs at once. */
 	if (BATON__LACKS(BATON__STAND_BACK_CALL) || look(resource) != SEEN_BUSY ||
 	    baton__depth(self) > 0 || !baton__capture_limit(resource) || baton__hooked(resource))
 		return false;

@@ -7,7 +7,7 @@
  * WARY: a CAS on the word of a busy resource takes the cache line away from the runner. After a
  *    capture that has failed, the next captures look at the word first (baton/inline.h).
  * STAND_BACK: a pushed task moves to the runner's CPU and back. A submitter looks for a moment
- *    whether the resource becomes idle, and pushes then.
+ *    whether the resource becomes idle, before it pushes.
  * STAND_BACK_CALL: where callers push, their runner never releases. A caller looks for longer.
  * BACK_OFF: pushes to one word fail beside each other. A thread waits after each failure.
  * HOT: where one resource is all that a thread works on, the waits of all three are long.
@@ -56,15 +56,15 @@
 #define BATON__STAND_BACK_SKIP_MAX 4096U
 #define BATON__STAND_BACK_CALL_SKIP_MAX 64U
 
-/* Pushes to queued resources before the next loan; loans that leave none and put nothing off, after
- * a loan that has left tasks (loan.h). */
+/* SKIP: how many pushes to queued resources put the next loan off. EAGER: after a loan that has
+ * left tasks, how many loans that leave no tasks put nothing off (loan.h). */
 #ifndef BATON_LOAN_SKIP_MIN
 #define BATON_LOAN_SKIP_MIN BATON__LOAN_SKIP_FIRST
 #define BATON_LOAN_SKIP_MAX 512U
 #define BATON_LOAN_EAGER 64U
 #endif
 
-/* Equal steps of a walk before it fetches ahead; entries that it fetches ahead, at most. */
+/* FROM: a walk fetches ahead after so many equal steps. MAX: so many entries ahead, at most. */
 #define BATON__AHEAD_FROM 12U
 #define BATON__AHEAD_MAX 8U
 
@@ -135,9 +135,9 @@ struct baton__stand_back_call {
 };
 
 /*
- * A caller stands back from a busy resource. begin: false: it should not. look: true: the resource
- * is idle now, and the caller tries to capture it; if that fails, it looks again. False: no look is
- * left, or no look helps.
+ * A caller stands back from a busy resource. begin: false: the caller should not stand back. look:
+ * true: the resource is idle now, and the caller tries to capture it; if the capture fails, the
+ * caller looks again. False: no look is left, or no look helps.
  */
 bool baton__stand_back_call_begin(const struct baton_resource *resource,
                                   struct baton__stand_back_call *looks);
@@ -145,7 +145,7 @@ bool baton__stand_back_call_look(const struct baton_resource *resource,
                                  struct baton__stand_back_call *looks);
 
 /* Learns for the thread's next calls. `late`: the caller has waited, and has given the CPU away
- * meanwhile; else it has captured the resource. */
+ * meanwhile. False: the caller has captured the resource. */
 BATON_INLINE void baton__stand_back_call_learn(struct baton__thread *self, bool late)
 {
 	if (!late)
@@ -169,7 +169,7 @@ BATON_INLINE void baton__stand_back_if_due(const struct baton_resource *resource
 
 /* ---- Loans ---- */
 
-/* Is a loan put off, by one push to a queued resource more? */
+/* Is the next loan put off? Counts one push to a queued resource. */
 BATON_INLINE bool baton__loan_put_off(struct baton__thread *self)
 {
 	if (BATON__LACKS(BATON__LOAN))
@@ -181,7 +181,7 @@ BATON_INLINE bool baton__loan_put_off(struct baton__thread *self)
 }
 
 /* Learns for the thread's next loans. `left`: the stay ended before the queue was empty.
- * `recalled`: the resource waits no longer. */
+ * `recalled`: the loan has taken the job out of its queue. */
 void baton__loan_learn(struct baton__thread *self, bool left, bool recalled);
 
 /* ---- Walks over long inboxes ---- */
@@ -193,10 +193,10 @@ void baton__loan_learn(struct baton__thread *self, bool left, bool recalled);
  * guess beyond the end of the chain takes a line from a thread that may be about to use that line:
  * so short chains are not guessed about, and the guess goes further as the chain gets longer.
  */
-/* Of a walk; all 0 at its beginning. */
+/* The state of a walk; all 0 when the walk begins. */
 struct baton__ahead {
 	uintptr_t step; /* the last one, modulo 2^64 */
-	uint32_t equal; /* so many steps before it were equal */
+	uint32_t equal; /* so many steps before the last were equal to it */
 };
 
 /* The walk goes from `task` to `next`, which may be NULL. */

@@ -77,7 +77,7 @@ void baton__deferred_run(struct baton__thread *self)
 	if (self->deferred_running)
 		return;
 	self->deferred_running = true;
-	/* Ends with the work that is submitted on this thread. */
+	/* Ends when the jobs that run here defer no more jobs. */
 	while (self->deferred) {
 		struct baton_job *job = self->deferred;
 

@@ -30,7 +30,7 @@ static bool left_to_visitors(struct baton__stay *stay)
 		return false;
 	baton__debt_revoke(resource);
 	resource->_list = stay->after;
-	/* By leave this thread becomes a visitor, so that it may look at the word afterwards. */
+	/* baton__turn_leave makes this thread a visitor, which may look at the word afterwards. */
 	if (!baton__turn_leave(resource)) {
 		resource->_list = NULL;
 		return false;
@@ -101,8 +101,8 @@ BATON_INLINE bool needless(const struct baton__stay *stay)
 
 	if (BATON_LIKELY(!until))
 		return false;
-	/* Relaxed: only compared. An unbinding by another thread that this load misses counts as
-	 * coming later. */
+	/* Relaxed: the value is only compared. If the load misses another thread's unbinding, the
+	 * unbinding counts as later. */
 	return baton__future_final(until) ||
 	       load_relaxed(&until->_resource) != stay->frame.resource;
 }
@@ -189,8 +189,8 @@ enum step {
 };
 
 /*
- * Does an open batch end before this step? Nothing of a batch may be under way in these steps
- * (hooks.open, hooks.c). Every way out of the drain is one of them.
+ * Does an open batch end before this step? In these steps no batch may be open (hooks.open,
+ * hooks.c). Every way out of the drain is one of these steps.
  */
 BATON_INLINE bool ends_batch(enum step step)
 {
@@ -270,7 +270,7 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bo
 	struct baton_task *task;
 	uintptr_t word;
 
-	/* A call, or a task, may have run before this drain. */
+	/* A call or a task that ran before this drain may have lent the queue. */
 	if (extended && leave_queue(resource, batch))
 		return true;
 	/* Ends: the limits bound tasks and kicks. Each other mark belongs to one call: an await, a

@@ -27,7 +27,7 @@ bool baton__shelf_leave(struct baton__stay *stay);
  */
 bool baton__drain(struct baton__stay *stay);
 
-/* The same in batches: for hooks.c alone, which baton__drain() calls on a resource with hooks. */
+/* The same in batches. Called by hooks.c, which baton__drain() calls if there are hooks. */
 bool baton__drain_batched(struct baton__stay *stay, struct baton__batch *batch);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancels a task that will not be entered. The type of a task of a kind names the function to call.
+ * Cancels a task that will not be entered. The task's type, or else the resource's config, names
+ * the function to call.
  */
 #include "core/drop.h"
 

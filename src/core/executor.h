@@ -52,8 +52,8 @@ struct baton__default_executor {
 	struct baton_executor *(*peek)(void);
 };
 
-/* The default pool's. A program that links the archive has a default pool because the core refers
- * to this table, as it refers to that of the hooks (batching.h). */
+/* The table of the default pool. The core refers to this table: so a program that links the archive
+ * has the default pool, as it has the hooks (batching.h). */
 extern const struct baton__default_executor baton__default_executor;
 
 #endif

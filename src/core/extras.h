@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A resource's extras are what few resources have besides a config: statistics, or an extension
- * that a module has attached (backlog.h). One pointer of the resource leads to all three, and its
- * lowest bits say which of them it points to. Statistics and extension then have the config.
+ * that a module has attached (backlog.h). One pointer of the resource, `_extras`, leads to the
+ * config, the statistics or the extension; its lowest bits say to which. Statistics and extension
+ * in turn have the config.
  *
  *   no bit                the config, or NULL
  *   BATON__HAS_STATS      the statistics
@@ -56,7 +57,7 @@ BATON_INLINE const struct baton_resource_config *baton__config(
 	return baton__extension_head(resource)->_config;
 }
 
-/* Gives the resource, which has none, statistics. Called by the owner. */
+/* Gives statistics to a resource that has none. Called by the owner. */
 BATON_INLINE void baton__set_stats(struct baton_resource *resource,
                                    struct baton_resource_stats *stats)
 {
@@ -71,7 +72,7 @@ BATON_INLINE void baton__set_stats(struct baton_resource *resource,
 	}
 }
 
-/* Gives the resource, which has none, an extension. Called by the owner. */
+/* Gives an extension to a resource that has none. Called by the owner. */
 BATON_INLINE void baton__set_extension(struct baton_resource *resource,
                                        struct baton__extension_head *head)
 {

@@ -9,7 +9,7 @@
 #include "core/deferred.h"
 #include "core/resource.h"
 
-/* Pushes a frame whose `value` and `batch` nobody asks for. `depth`: below the frame. */
+/* Pushes a frame whose `value` and `batch` nobody reads. `depth`: the thread's before the push. */
 BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
                                      struct baton_resource *resource, uint32_t depth)
 {

@@ -6,7 +6,7 @@
 #include "base/futex.h"
 #include "core/label.h"
 
-/* The power of two from which the buckets are BATON__HISTOGRAM_PART to a doubling. */
+/* From 2^FIRST_POWER on, each doubling has BATON__HISTOGRAM_PART buckets. */
 #define FIRST_POWER 3U
 
 size_t baton__histogram_bucket(uint64_t ns)
@@ -50,7 +50,7 @@ uint64_t baton__histogram_quantile(const struct baton__histogram *histogram, uns
 	/* If no time was recorded, this loop finds no bucket, and the longest time is 0. */
 	for (bucket = 0; bucket < BATON__HISTOGRAM_BUCKETS - 1; bucket++) {
 		below += load_relaxed(&histogram->counts[bucket]);
-		/* Without overflow for all counts below 2^54. */
+		/* No overflow while the counts are below 2^54. */
 		if (below * 1000 >= all * part && below)
 			break;
 	}
@@ -203,7 +203,7 @@ void baton__gauge_trace(const struct baton_resource_stats *stats, enum baton__ev
 
 	if (!baton__trace_is_on())
 		return;
-	/* Relaxed: not of one moment. */
+	/* Relaxed: the counts need not be of one moment. */
 	length = (int64_t)(load_relaxed(&stats->submitted) + load_relaxed(&stats->_pushed) -
 	                   load_relaxed(&stats->_left)) +
 	         more;

@@ -4,10 +4,10 @@
  * a gauge. Both then lie in a board (inspect/board.h), so that another process may read them at any
  * time, also after this process has died.
  *
- * What each task writes lies in the statistics, in the cache line that a task which finds the
- * resource idle touches anyhow: `_function`, of the task or call that runs, 0 while none runs;
- * `_thread`, the kernel's id of the thread that runs it, or ran the last; `_began_ns`, when it
- * began, if its time is taken, else 0.
+ * Each task writes three words of the statistics. They lie in the cache line that a task on an idle
+ * resource touches anyhow. `_function`: the function of the running task or call; 0 while none
+ * runs. `_thread`: the kernel's id of the thread that runs it, or ran the last one. `_began_ns`:
+ * when it began; 0 if its time is not taken.
  *
  * Only the holder writes these words, by plain stores. The holder reads the clock for a sample of
  * the tasks: for the task that is marked (stats.h), of which there is at most one in the queue, and
@@ -37,7 +37,7 @@ struct baton__histogram {
 	uint64_t counts[BATON__HISTOGRAM_BUCKETS];
 };
 
-/* So many lanes have times of their own; the tasks of all lower lanes count for the last one. */
+/* So many lanes have times of their own; the tasks of lower lanes count for the last of these. */
 #define BATON__GAUGE_LANES 4U
 
 /*
@@ -60,7 +60,7 @@ struct baton__gauge_lane {
 	struct baton__histogram waited;
 };
 
-/* The thread that has suspended a resource, and the task in which it has (module/who.h). */
+/* The thread that has suspended a resource, and the task in which it has done so (module/who.h). */
 struct baton__who {
 	uint32_t thread;      /* the kernel's id; 0: not known */
 	uint32_t detached;    /* it has not suspended: the task has detached itself, and holds */
@@ -71,7 +71,7 @@ struct baton__who {
 struct baton__gauge {
 	uint64_t lanes; /* of the resource; 0: the resource has none, and `lane` is unused */
 	struct baton__times *times; /* valid in the program alone, not in a reader */
-	/* The holder's words. Of the last time: the resource need not be suspended any more. */
+	/* The holder's words. Of the last suspension, which may be over. */
 	struct baton__who shelved;
 	struct baton__who paused; /* the lower lanes */
 };
@@ -122,22 +122,22 @@ void baton__gauge_unlinked(struct baton__gauge *gauge, const struct baton_task *
 /* Any thread or process; the counts may change meanwhile. */
 void baton__gauge_lane_read(const struct baton__gauge_lane *lane, struct baton__lane_queue *queue);
 
-/* A marked task leaves the queue, in which it was since `marked_ns`. */
+/* A task that was marked at `marked_ns` leaves the queue. */
 void baton__gauge_waited(struct baton__gauge *gauge, uint64_t marked_ns);
 
 /*
  * The rare parts of enter and leave. begin: a task is about to be entered, whose time may have to
  * be taken. end: a task whose time was taken has ended. `first`: the task is the first of
  * BATON__GAUGE_EVERY, and its time goes into the histogram. The times of other tasks are taken for
- * a trace alone: a histogram has cache lines of its own.
+ * a trace alone, to spare the histogram's cache lines.
  */
 void baton__gauge_begin(struct baton_resource_stats *stats, bool first);
 void baton__gauge_end(struct baton_resource_stats *stats, bool first);
 
 /*
  * enter: the function is about to be entered. leave: the function has returned. `before`: how many
- * runs of its sort (idle runs, or others) have ended before. The statistics have a gauge. Both
- * called by the holder.
+ * runs of the same sort (idle runs, or all others) have ended before. The statistics have a gauge.
+ * Both called by the holder.
  */
 BATON_INLINE void baton__gauge_enter(struct baton_resource_stats *stats, uintptr_t function,
                                      uint64_t before)
@@ -158,8 +158,8 @@ BATON_INLINE void baton__gauge_leave(struct baton_resource_stats *stats, uint64_
 }
 
 /*
- * How many tasks and calls have been entered. Any thread or process: a hint while some run. The
- * holder clears `_function` before it counts the run: no run shows twice.
+ * How many tasks and calls have been entered. Called by any thread or process; a hint while tasks
+ * run. The holder clears `_function` before it counts the run: no run shows twice.
  */
 BATON_INLINE uint64_t baton__gauge_entered(const struct baton_resource_stats *stats)
 {
@@ -168,7 +168,7 @@ BATON_INLINE uint64_t baton__gauge_entered(const struct baton_resource_stats *st
 }
 
 /* Writes an event of the resource, which has a gauge, while a trace is on. `task`: the task pushed
- * or entered; `more`: by how much that will change the length of the queue. */
+ * or entered; `more`: the change of the queue's length, not counted yet. */
 void baton__gauge_trace(const struct baton_resource_stats *stats, enum baton__event_kind kind,
                         const void *task, int64_t more);
 

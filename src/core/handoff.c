@@ -110,7 +110,7 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 		run_rest(stay);
 		return;
 	}
-	/* No executor has come for the release. Released here, the resource enters no task. */
+	/* No executor takes the job: this thread tries the release. A spent stay enters no task. */
 	if (!given && place == BATON__EXECUTOR) {
 		baton__stay_spent(stay);
 		if (baton__drain(stay)) {

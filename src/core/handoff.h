@@ -37,8 +37,8 @@ void baton__stay(struct baton__stay *stay, enum baton__place place);
 void baton__go_on(struct baton_resource *resource, enum baton__place place, uint32_t own);
 
 /*
- * A stay after a capture, of which only the frame is set: the limits are the capture limits. `ran`:
- * how many tasks have run already, which count. `own`: how many tasks a nested capture may run.
+ * The same after a capture, for a stay with a frame and nothing else. The limits are the capture
+ * limits, which also count the `ran` tasks that have run already. `own`: as in baton__go_on.
  */
 void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own);
 

@@ -69,8 +69,8 @@ void baton__take(struct baton_resource *resource)
 	}
 	if (suspends)
 		baton__suspends_add(resource, suspends, last);
-	/* The indexes that a look has written are those of the inbox (list.h). They are written
-	 * anew when all marks are in their places. */
+	/* A look has written indexes to newer entries (list.h). When all marks are in their places,
+	 * indexes to older entries replace them. */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
 	if (baton__has_extras(resource))
@@ -115,7 +115,7 @@ struct look {
 	struct baton_task *cancel;   /* the newest cancel mark, cut off with all older entries */
 };
 
-/* The entries of a look are found newest first. */
+/* Puts the mark before the marks found earlier: a look finds the newest entry first. */
 static void take_suspend(struct look *look, struct baton_task *mark)
 {
 	mark->_next = look->suspends;
@@ -223,8 +223,8 @@ struct baton_task *baton__unlink_behind(struct baton_resource *resource, struct 
 {
 	struct baton_task *entry = baton__older(before);
 
-	/* Behind a suspend mark is the next suspend mark; behind the first one the rest of _list,
-	 * too. */
+	/* A suspend mark has the next suspend mark behind it; the first one also the rest of
+	 * _list. */
 	if (baton__kind_is(before, BATON__KIND_OVERTAKES) &&
 	    !(before == resource->_list && entry && baton__entry_future(entry) == future))
 		return baton__suspends_unlink(resource, before, future);
@@ -240,7 +240,7 @@ static bool pop_newest(struct baton_resource *resource, struct baton_task *newes
 {
 	struct baton_task *older = baton__older(newest);
 
-	/* list.looked holds for `older` as it is. */
+	/* The cut leaves the LOOKED of `older` as it is, and list.looked holds. */
 	if (!baton__word_cut(resource, word, older))
 		return false;
 	if (older)

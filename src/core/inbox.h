@@ -20,16 +20,16 @@
 void baton__take(struct baton_resource *resource);
 
 /*
- * What ATTENTION asks for when _list has entries: clears it, obeys the inbox's cancel marks, and
- * puts the inbox's suspend marks first in _list, behind the suspend marks found earlier. False:
- * there was nothing to do.
+ * Does what ATTENTION asks for while _list has entries: clears ATTENTION, obeys the inbox's cancel
+ * marks, and puts the inbox's suspend marks first in _list, behind the suspend marks found earlier.
+ * False: there was nothing to do.
  */
 bool baton__look(struct baton_resource *resource);
 
 /* Takes the first entry out of _list. */
 struct baton_task *baton__list_pop(struct baton_resource *resource);
 
-/* Unlinks the entry of `future`, of which `before` is the index. */
+/* Unlinks the entry of `future`. `before`: the index of that entry. */
 struct baton_task *baton__unlink_behind(struct baton_resource *resource, struct baton_task *before,
                                         const struct baton_future *future);
 

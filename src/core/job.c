@@ -15,8 +15,8 @@ static struct baton_plain_job *plain(struct baton_job *job)
 	return baton_container_of(job, struct baton_plain_job, job);
 }
 
-/* Attaches the thread for a resource's job. An executor's threads have records; another thread may
- * have none, and runs or cancels jobs that shutdown_now returned. A plain job needs no record. */
+/* Attaches the thread for a resource's job. Threads of executors have records. Any other thread may
+ * have none: it runs or cancels jobs that shutdown_now returned. A plain job needs no record. */
 static void attach(void)
 {
 	int error = !baton__has_record(baton__self) ? baton__thread_attach() : 0;

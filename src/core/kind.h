@@ -65,8 +65,8 @@ enum baton__met {
 struct baton__kind {
 	struct baton_task_type type;
 	/* The runner has reached the task; the task is unlinked. True: the kind keeps the task
-	 * elsewhere, and the task still waits. False: the task is to be entered. NULL: always to be
-	 * entered. Called by the holder. */
+	 * elsewhere, and the task still waits. False: the task is to be entered. No `keep`: the
+	 * task is always entered. Called by the holder. */
 	bool (*keep)(struct baton_task *task);
 	/* The task will not be entered: gives back what the task has taken. Called before the task
 	 * is completed or its `cancelled` called. */

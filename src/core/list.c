@@ -24,7 +24,7 @@ struct baton_task *baton__before(const struct baton_future *future)
 	/* Relaxed: as in baton__index. */
 	void *value = load_relaxed(&future->_value);
 
-	/* No pointer to an entry is odd: that would be the index of a lane (lane_list.c). */
+	/* An odd value would be the index of a lane (lane_list.c). */
 	BATON_ASSERT(!((uintptr_t)value & 1));
 	return (struct baton_task *)value;
 }

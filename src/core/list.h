@@ -14,10 +14,10 @@
  *    been looked at: no entry among them is a cancel or suspend mark, and the future of each older
  *    entry has the next newer entry in _value.
  * list.back_link: While a task waits here, its future's _value is NULL (no index), or points to the
- *    entry before the task. If no entry is before the task, _value is NULL or any other pointer: to
- *    baton__nothing, or to an entry that has gone. While the job is INDEXED, the _value of no
- *    future of a task in _list is NULL. The _value of a future whose task is not accepted is NULL,
- *    even if another thread completes that future meanwhile.
+ *    entry before the task. If no entry is before the task, _value is NULL, or points to
+ *    baton__nothing or to an entry that has gone. While the job is INDEXED, no future of a task in
+ *    _list has NULL in _value. The _value of a future whose task is not accepted is NULL, even if
+ *    another thread completes that future meanwhile.
  */
 #ifndef BATON_SRC_LIST_H
 #define BATON_SRC_LIST_H
@@ -40,7 +40,7 @@ BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 /* Makes `older` the next older entry of `task`. `looked`: BATON__LOOKED or 0. */
 void baton__older_set(struct baton_task *task, struct baton_task *older, uintptr_t looked);
 
-/* Its address in a future's _value: no entry is before the task (list.back_link). */
+/* A future's _value that points here: no entry is before the task (list.back_link). */
 extern struct baton_task baton__nothing;
 
 /* The future by which the entry may be cancelled: of a task or suspend mark. NULL: none. */
@@ -49,7 +49,7 @@ struct baton_future *baton__entry_future(struct baton_task *entry);
 /* The entry before the future's task or suspend mark, which is in no lane; NULL: no index. */
 struct baton_task *baton__before(const struct baton_future *future);
 
-/* Writes to the entry's future which entry is before the entry (list.back_link); NULL: none. */
+/* Stores `before`, the entry before `task`, in its future (list.back_link); NULL: none. */
 void baton__index(struct baton_task *task, struct baton_task *before);
 
 /*

@@ -71,7 +71,7 @@ void baton__loan_run(struct baton__stay *stay, uint32_t count)
 	if (baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	if (baton__drain(stay)) {
-		/* Shelved, or left to a submitter: that thread gives the baton back. */
+		/* Shelved, or left to a submitter: the next holder gives the baton back. */
 		baton__frame_pop(&stay->frame);
 		return;
 	}

@@ -107,8 +107,8 @@ enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mar
 }
 
 /*
- * Claims the mark's future: from here on no thread becomes a visitor by it. A thread that is a
- * visitor by it now is counted. False: the future was claimed before.
+ * Claims the mark's future: from here on no thread becomes a visitor through this future. A thread
+ * that is a visitor through it already is counted. False: the future was claimed before.
  */
 static bool claim_mark(struct baton_resource *resource, struct baton_task *mark)
 {
@@ -116,9 +116,9 @@ static bool claim_mark(struct baton_resource *resource, struct baton_task *mark)
 }
 
 /*
- * Takes the claims back of an await's mark, and of the marks that it carries: the resource may be
- * queued next, and wait for one of these waiters. Fires the carried marks that nobody waits for any
- * more, so that the time that this takes is bounded by the number of waiters.
+ * Takes back the claims of an await's mark, and of the marks that it carries: the resource may be
+ * queued next, and wait for one of these waiters. Fires the carried marks for which no thread waits
+ * any more: so the number of waiters bounds the time of this function.
  */
 static void unclaim_marks(const struct baton_resource *resource, struct baton_task *mark)
 {
@@ -162,7 +162,7 @@ static enum baton__met postpone_closed(struct baton__stay *stay, struct baton_ta
 	struct baton__awaiter *awaiter = baton__awaiter(mark);
 	struct baton__awaiter *carrier;
 
-	/* Not if the baton is borrowed (marks.claimed). */
+	/* A helper, which has borrowed the baton, claims nothing (marks.claimed). */
 	if (baton__turn_seems_held(resource)) {
 		struct baton_task *other = awaiter->others;
 

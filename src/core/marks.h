@@ -64,7 +64,7 @@ BATON_INLINE bool baton__awaits_are_due(const struct baton__stay *stay)
 	       !baton__kind_is(stay->after, BATON__KIND_FOR_GOOD);
 }
 
-/* Fires these awaits. Called when the tasks before them are over, and no release follows now. */
+/* Fires the awaits that are due. Called when the tasks before them are over, without a release. */
 void baton__fire_awaits(struct baton__stay *stay);
 
 /* The stay ends without a release: puts the remaining postponed marks to the front of _list. */

@@ -31,9 +31,9 @@ BATON_INLINE bool baton__too_deep_to_call(const struct baton__thread *self)
 }
 
 /*
- * Called before a function of the user's: what the caller has on the stack beside a frame counts as
- * `levels` more. Returns the value to be stored in `calling_max` afterwards. A level may take 430
- * bytes, so that BATON_CALLING_MAX levels and a sleep fit into 64 KiB (test_stack.c).
+ * Called before a function of the user's: the caller's stack beside a frame counts as `levels` more
+ * levels. Returns the value to store in `calling_max` afterwards. A level may take 430 bytes, so
+ * that BATON_CALLING_MAX levels and a sleep fit into 64 KiB (test_stack.c).
  */
 BATON_INLINE uint32_t baton__weigh(struct baton__thread *self, uint32_t levels)
 {
@@ -54,9 +54,9 @@ BATON_INLINE enum baton__place baton__place(const struct baton_resource *resourc
 }
 
 /*
- * Where may a held resource be released for good, which enters no task? Here at any depth: each
- * function of the user's that follows asks for its own place, and the thread that waits for them
- * may be this one. With a capture limit of 0 only a thread of the executor may.
+ * Where may a held resource be released for good, which enters no task? HERE at any depth: each
+ * function of the user's that follows the release asks for its own place, and this thread may be
+ * waiting for these functions. With a capture limit of 0 only a thread of the executor may.
  */
 BATON_INLINE enum baton__place baton__place_to_release(const struct baton_resource *resource)
 {

@@ -73,7 +73,7 @@ BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
 	status = run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))
 		ran = baton__task_failed(frame, task, status, told);
-	/* NULL: the task was detached; its future may be complete, and its memory gone. */
+	/* `future` is NULL if the task was detached: the future may be complete and gone. */
 	future = frame->future;
 	frame->future = NULL;
 	if (batch)

@@ -113,7 +113,7 @@ void baton__stats_unlinked(struct baton_resource *resource, const struct baton_t
 		return;
 	if (stats->_gauge)
 		baton__gauge_unlinked(stats->_gauge, task);
-	/* Relaxed: as in left. */
+	/* Relaxed: as in baton__stats_left. */
 	if (load_relaxed(&stats->_marked) != task)
 		return;
 	if (!load_relaxed(&stats->_passed_ns))

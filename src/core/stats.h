@@ -18,8 +18,8 @@
  * The time of the oldest: at most one task that waits is marked. A submitter that finds no mark
  * marks its first task with the time. `_passed_ns` is the time of the last marked task that has
  * left in its order. In a queue without overtaking all tasks that wait are younger than
- * `_passed_ns`. A marked task that is unlinked before the runner reaches it leaves `_passed_ns` as
- * it is, unless that is not set.
+ * `_passed_ns`. If a marked task is unlinked before the runner reaches it, `_passed_ns` is set only
+ * if it was not set.
  *
  * _marked_ns is 0 while no task is marked, else the time of the mark:
  *   0 -> time   a submitter, which then stores its task in `_marked` and pushes that task
@@ -28,9 +28,10 @@
  * Invariants:
  * stats.order: A task is counted once in `submitted` or in `_pushed`, and after that once in
  *    `_left`. A submit that is not accepted takes its count back.
- * stats.idle: `_idle_runs` is odd while an idle run is under way, and half of it, rounded down, is
- *    the number of those that have ended: so a reader finds both numbers as of one moment. An idle
- *    run is in neither side of stats.order: the number of tasks that wait does not depend on it.
+ * stats.idle: `_idle_runs` is odd while an idle run is under way. Half of `_idle_runs`, rounded
+ *    down, is the number of idle runs that have ended. So a reader finds both numbers as of one
+ *    moment. An idle run is in neither side of stats.order: the number of tasks that wait does not
+ *    depend on it.
  * stats.marked: `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to
  *    the holder from that push until the holder sets _marked_ns to 0.
  * stats.mark_there: While tasks wait a task is marked, or `_passed_ns` is set. For this, a holder
@@ -66,8 +67,8 @@ void baton__stats_unpushed(struct baton_resource *resource, const struct baton_t
 void baton__stats_captured(struct baton_resource *resource, const struct baton_task *task);
 
 /*
- * As baton__stats_count_left, while `_passed_ns` is set: the last task to leave clears it. `left`:
- * the tasks that have left by now.
+ * As baton__stats_count_left, while `_passed_ns` is set: the last task to leave clears
+ * `_passed_ns`. `left`: how many tasks have left by now.
  */
 void baton__stats_left_last(struct baton_resource_stats *stats, uint64_t left);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stay: one thread's time with one resource's baton. The stay has the frame by which the thread
- * holds the baton, the limits, and the marks that wait for the release. It lies on the thread's
+ * holds the baton, the limits, and the marks that wait for the release. A stay lies on the thread's
  * stack. With drain hooks, `frame.batch` is the batch of the drain that is under way.
  */
 #ifndef BATON_SRC_STAY_H
@@ -33,8 +33,8 @@ BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 }
 
 /*
- * Sets a stay, all but its frame, so that nothing may run in it: a drain enters no task and no
- * kick. The holder then hands off the tasks that wait.
+ * Sets all of a stay but its frame, so that a drain with this stay enters no task and no kick. The
+ * holder then hands off the tasks that wait.
  */
 BATON_INLINE void baton__stay_spent(struct baton__stay *stay)
 {

@@ -53,7 +53,7 @@ struct chain {
 	struct baton_task *first;  /* the oldest; while `newest` is NULL, linked oldest first */
 	struct baton_task *newest; /* linked newest first, for a push; or NULL */
 	uint32_t count;
-	bool counted; /* it has been reserved, or this resource counts nothing */
+	bool counted; /* the chain has been reserved, or the resource counts nothing */
 };
 
 /* Runs the chain of a captured resource here, within the limits. */
@@ -203,7 +203,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 
 	if (!future)
 		return error;
-	/* Relaxed: the CAS in settle publishes it. */
+	/* Relaxed: the CAS in baton__future_settle publishes the NULL. */
 	store_relaxed(&future->_resource, NULL);
 	state = baton__future_settle(future, baton__turn_visits(resource), &spare);
 	if (spare)
@@ -227,8 +227,8 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 		if (error)
 			return error;
 	}
-	/* Looked at before the future is bound, so that a cancel does not find a refused task
-	 * bound, unless the cancel races the close. */
+	/* This look comes before the bind of the future: so a cancel finds a refused task bound
+	 * only if the cancel races the close. */
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (!baton__ready(resource, task))
@@ -262,8 +262,8 @@ static BATON_NOINLINE int submit_again(struct baton_resource *resource, struct b
 	return baton__submit(resource, task, 0);
 }
 
-/* Submits to a plainly busy resource which is queued, so that a loan may be due, or from which this
- * thread is to stand back first (`stand_back`). */
+/* Submits to a plainly busy resource. It is queued, so that a loan may be due; or, with
+ * `stand_back`, this thread stands back first. */
 static BATON_NOINLINE int submit_behind(struct baton_resource *resource, struct baton_task *task,
                                         bool stand_back)
 {

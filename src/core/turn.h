@@ -12,7 +12,7 @@
  *   HELPED    The job is in the queue, and a helper has borrowed the baton.
  *   CONSUMED  The executor's thread has popped the job, and has left the rest to the helper.
  *   LEAVING   The runner wants to release for good, but visitors remain: the last of them, or a
- *             visitor that has pushed a kick, continues in its place. Only with visits.
+ *             visitor that has pushed a kick, continues in the runner's place. Only with visits.
  *   TOUCHED   A helper has had the baton since the resource was queued. A hint for the thread whose
  *             hand-off is refused.
  *   FINAL     The resource has a finaliser. Set once, never cleared.
@@ -111,8 +111,8 @@ BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 }
 
 /*
- * Asked by the borrower, which has said before that it is inside the executor (thread.touch): does
- * the job still lie in the queue? Then the executor does not end before this thread has left it.
+ * Does the job still lie in the queue? If so, the executor does not end before this thread has left
+ * the executor. Asked by the borrower, which has said before that it is inside (thread.touch).
  */
 BATON_INLINE bool baton__turn_is_helped(struct baton_resource *resource)
 {
@@ -122,7 +122,7 @@ BATON_INLINE bool baton__turn_is_helped(struct baton_resource *resource)
 	return (or_acq_rel(&resource->_job._turn, 0U) & BATON__PHASE) == BATON__HELPED;
 }
 
-/* Hints (relaxed). queued: the same question. held: is the baton held and not borrowed? */
+/* Hints (relaxed). queued: as baton__turn_is_queued. held: is the baton held and not borrowed? */
 BATON_INLINE bool baton__turn_seems_queued(const struct baton_resource *resource)
 {
 	return (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;

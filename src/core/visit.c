@@ -43,7 +43,7 @@ static bool give_back_queued(struct baton__stay *stay, bool did, bool withdrawn)
 
 	/* As soon as the baton is back the job may run, and its executor may end. */
 	baton__thread_enter(executor);
-	/* If this returns true, it is the last touch of the resource, except in pushed_since. */
+	/* If baton__turn_give_back returns true, it is the last touch, except in pushed_since. */
 	if (!baton__turn_give_back(resource, withdrawn)) {
 		baton__thread_leave();
 		return true;

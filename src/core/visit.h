@@ -26,9 +26,9 @@ bool baton__give_back_unshelved(struct baton_resource *resource);
  * Takes the job of a borrowed resource out of its executor's queue. Called before the baton is
  * given back. True: the job is in no queue.
  *
- * recall: where the borrower has left nothing behind: the resource need not stay queued until a
- * thread of the executor has time. Cheap: the executor may say no.
- * withdraw: whatever it costs.
+ * recall: called where the borrower has left nothing behind, so that the resource does not stay
+ * queued until a thread of the executor has time. Cheap: false if the job is not found quickly.
+ * withdraw: the same, whatever it costs.
  */
 bool baton__recall(const struct baton__stay *stay);
 bool baton__withdraw(const struct baton__stay *stay);

@@ -10,7 +10,7 @@
 
 struct baton_task baton__resting;
 
-/* The mode that a mark leaves behind. */
+/* The mode of the word after the push of a mark that asks `ask`. */
 static uintptr_t mode_with(uintptr_t word, enum baton__ask ask)
 {
 	if (baton__word_is_closed(word) || ask == BATON__ASK_NOTHING)

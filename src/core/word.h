@@ -20,7 +20,7 @@
  *              look as in ATTENTION, which CLOSED replaces.
  *   tasks      61 bits. The newest entry of the inbox; each entry is linked to the next older one.
  *              Empty in an idle word. Or the address of baton__resting, in a BUSY word: no thread
- *              holds the baton, and the thread that puts the next entry there is the holder.
+ *              holds the baton, and the thread that puts the next entry there becomes the holder.
  *
  * Transitions, and the functions that make them (with baton__word_ before the name):
  *   idle -> BUSY                      capture, capture_for: any thread, which is then the holder
@@ -159,8 +159,8 @@ BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resou
 
 /*
  * capture: from the idle word `idle` to BUSY in `mode`. False: the word has changed. enter,
- * capture_plain: as baton/inline.h has them. No other file captures, but for word.c: so the checks
- * know each resource from its first capture on.
+ * capture_plain: as baton/inline.h has them. Only word.h and word.c capture: so the checks know
+ * each resource from its first capture on.
  */
 BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t idle,
                                       uintptr_t mode)
@@ -223,7 +223,7 @@ BATON_INLINE bool baton__word_push(struct baton_resource *resource, uintptr_t *w
 	                   (uintptr_t)newest | (*word & ~BATON__WORD_TASKS));
 }
 
-/* Takes the whole inbox, and answers what the word asks. Returns the word before. */
+/* Takes the whole inbox, and clears ATTENTION. Returns the word as it was before. */
 BATON_INLINE uintptr_t baton__word_take(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
