@@ -47,9 +47,9 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	    baton__enter(&held, resource, flags, BATON_NESTING_MAX) != BATON_INLINE_HELD)
 		return false;
 	BATON_GUARD(guard);
-	/* Ends with the chain, or when the holder must look. In the second case the release fails,
-	 * as the word stays as it is until the holder has looked, and the drain obeys a mark; a
-	 * close needs nothing. */
+	/* Ends with the chain, or when the holder must look. In the second case the word stays as
+	 * it is until the holder has looked: so the release fails, and the drain obeys the mark. A
+	 * close asks the holder for nothing. */
 	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 

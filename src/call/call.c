@@ -131,7 +131,7 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 		error = baton__wait_for_call(future, deadline, BATON__ABORT_UNLESS_RUNNING);
 		deadline = NULL;
 	} while (error && !baton__forked() && must_wait_on(future));
-	/* A function that has run has a status, also if the wait has failed beside its end. */
+	/* A function that has run has a status, even if the wait failed as the function ended. */
 	if (!error || (!baton__forked() && has_run(future)))
 		error = future->_status;
 	else if (error != -ETIMEDOUT && !baton__forked())
@@ -210,8 +210,8 @@ static BATON_NOINLINE bool call_idle(struct baton_resource *resource, baton_call
 	return baton__bracket_idle(resource, fn, arg, value, baton__self->calling_max);
 }
 
-/* Calls at once. The caller stands back from a busy resource until the resource is idle. False: it
- * did not become idle soon. */
+/* Calls at once. The caller stands back from a busy resource until the resource is idle. False: the
+ * resource did not become idle soon. */
 static bool call_when_idle(struct baton_resource *resource,
                            const struct baton_call_options *options, void **value)
 {
@@ -249,7 +249,7 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	return error;
 }
 
-/* A call, after the bracket with BARE alone. */
+/* A call that the bracket with BARE alone has not run. */
 static BATON_NOINLINE int call_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                      void **value)
 {

@@ -28,7 +28,7 @@ void baton__async_init(struct baton__async *async, baton_call_fn fn, void *arg,
 /* Submits the task. An error: the task was refused, and its node has been freed. */
 int baton__async_submit(struct baton_resource *resource, struct baton__async *async);
 
-/* Is the label of a call, post or async in order? */
+/* Is the label of a call, post or async valid? */
 BATON_INLINE bool baton__label_valid(const struct baton_label *label)
 {
 	return !label || label->lane < BATON_LANES_MAX;

@@ -10,9 +10,9 @@
 #include <errno.h>
 
 /*
- * Does this thread help, although its wait is over? Then the thread enters no further task (L9). Or
- * does it obey marks alone? Then a task would make a wait with a deadline last longer, and might
- * wait for a resource that this thread has suspended. The same holds in a resume_later.
+ * Must this thread enter no task? So must a helper whose wait is over (L9); a helper that obeys
+ * marks alone, since a task would prolong a wait with a deadline, and might wait for a resource
+ * that this thread has suspended; and a thread in a resume_later, for the same reason.
  */
 static bool enters_none(void)
 {
@@ -40,8 +40,8 @@ static void fire_task(struct baton_continuation *continuation)
 	struct baton_future *future = baton__task_future(task);
 	int error = submit(resource, task);
 
-	/* 0: accepted, task and continuation may be gone. -ECANCELED: cancelled meanwhile, the
-	 * future may be gone, too. -EINVAL: the future is not fresh, and not ours to complete. */
+	/* 0: accepted; task and continuation may be gone. -ECANCELED: the future was cancelled, and
+	 * may be gone, too. -EINVAL: the future is not fresh, and not this thread's to complete. */
 	if (!error || error == -ECANCELED || error == -EINVAL)
 		return;
 	baton__entry_dropped(task);

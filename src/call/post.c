@@ -61,7 +61,7 @@ static const struct baton_task_type labelled_post_type = {
 	.function = BATON_TASK_PLACE(struct post, task, fn),
 };
 
-/* A post that the short path has not run: queues it, unless the resource is idle. */
+/* A post that the short path has not run: queues the post, unless the resource is idle. */
 static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_fn fn,
                                     baton_post_cancelled_fn cancelled, void *arg,
                                     const struct baton_label *label)

@@ -14,12 +14,12 @@
 #include "core/list.h"
 #include "core/resource.h"
 
-/* So many marks are passed in one answer. An await that has timed out leaves its mark behind. */
+/* One answer passes at most so many marks. An await that has timed out leaves its mark behind. */
 #define MARKS_MAX 64
 
 /*
- * Is there a task among the entries, behind marks? True also if `*marks`, which is counted down, is
- * not enough: then the runner, to which the task makes room, comes to these marks.
+ * Is there a task among the entries, behind marks? `*marks` is counted down. True also if `*marks`
+ * is not enough: the runner, for which the task makes room, then reaches these marks.
  */
 static bool has_task(const struct baton_task *entry, unsigned *marks)
 {
@@ -31,8 +31,8 @@ static bool has_task(const struct baton_task *entry, unsigned *marks)
 	return entry;
 }
 
-/* Does a task wait behind the running one? Called by the holder. The frame's `after` does not
- * count: it has no value on the short paths, and its marks wait for no task. */
+/* Does a task wait behind the running one? Called by the holder. A stay's `after` does not count:
+ * its marks wait for no task, and the frame of a short path is in no stay. */
 static bool task_waits(struct baton_resource *resource)
 {
 	unsigned marks = MARKS_MAX;
@@ -72,7 +72,7 @@ BATON_EXPORT bool baton_should_yield(void)
 		return false;
 	if (frame && frame->resource && task_waits(frame->resource))
 		return true;
-	/* A thread holds a resource once: the innermost stay with a limit is that of this task. */
+	/* A thread holds a resource only once: a stay of this resource is this task's stay. */
 	if (self->timed && frame && self->timed->frame.resource == frame->resource &&
 	    baton__out_of_time(self->timed))
 		return true;
