@@ -63,7 +63,7 @@ struct baton__batch {
 	/* the first error of a hook that the running task's flushes have called, or 0 */
 	int failed;
 	enum phase phase;
-	bool entered;  /* a task's function is running, and in it no hook */
+	bool entered;  /* a task's function is running, and no hook in that function */
 	bool answered; /* the completion of `until` is held back */
 };
 
@@ -111,7 +111,7 @@ static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 		baton__count(&stats->failed, tasks);
 }
 
-/* NONE -> OPEN or REFUSED. `entered` is false meanwhile: the hook is no task. */
+/* NONE -> OPEN or REFUSED. `entered` is false while the hook runs, which is no task. */
 static void begin_batch(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
@@ -178,7 +178,7 @@ static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 	baton__future_fire(aftermath.continuations);
 }
 
-/* OPEN -> NONE. Returns what batch_end returned. `entered` is false meanwhile. */
+/* OPEN -> NONE. Returns what batch_end returned. `entered` is false while the hook runs. */
 static int end_batch(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
@@ -292,8 +292,8 @@ static void entered(struct baton__batch *batch, struct baton_future *future, int
                     void *value)
 {
 	const bool detached = value == BATON__DETACHED;
-	/* REFUSED here: a flush could not begin a new batch. No batch_end will come, so that the
-	 * future is not held back. */
+	/* REFUSED here: a flush could not begin a new batch. No batch_end will come: so the future
+	 * is not held back. */
 	const bool held = config_of(batch)->hold_completions && batch->phase == OPEN;
 
 	batch->entered = false;
@@ -312,8 +312,8 @@ static void entered(struct baton__batch *batch, struct baton_future *future, int
 }
 
 /*
- * A helper whose own completion is held back still waits. It runs queued tasks in the same batch,
- * up to a quantum: otherwise each helper would have a batch of its own.
+ * A helper waits for a future that this batch holds back: the helper runs further tasks in the same
+ * batch, up to a quantum. If it left at once, each helper would have a batch of its own.
  */
 static void cut_helper_stay(struct baton__batch *batch)
 {
