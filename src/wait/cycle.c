@@ -73,8 +73,8 @@ static void unlock_edges(void)
 		baton__futex_wake(&mutex, 1);
 }
 
-/* The edge whose thread holds the resource, and the frame of that resource; or no frame: the thread
- * quiesces. NULL: none. */
+/* The edge whose thread holds the resource; NULL: none. `*frame`: the frame of that resource; NULL:
+ * the thread's quiesce has suspended the resource. */
 static struct baton__edge *holder_of(const struct baton_resource *resource,
                                      const struct baton__frame **frame)
 {
@@ -290,7 +290,7 @@ static bool has_unbound(const struct baton__edge *edge)
 	return false;
 }
 
-/* A future has been bound, and its task pushed: looks for the cycles that this completes. */
+/* A future has been bound, and its task pushed: looks for the cycles that the push completes. */
 static void look_for_other_cycles(void)
 {
 	lock_edges();

@@ -22,8 +22,8 @@ enum baton__abort {
 	BATON__ABORT_NEVER,
 };
 
-/* A quiesce that is under way: which resources has it suspended? It alone resumes them, after its
- * wait. */
+/* A quiesce that is under way: which resources has it suspended? The quiesce alone resumes these
+ * resources, after its wait. */
 struct baton__still {
 	bool (*has)(const struct baton__still *still, const struct baton_resource *resource);
 };

@@ -40,9 +40,9 @@ static bool withdraw_marks(const struct baton__stay *stay)
 
 /*
  * Does this thread, which has done nothing, leave tasks that another waiter may enter? That waiter
- * may have found this thread in its way, and sleep. `tasks`: how many this thread might enter. A
- * thread that might, and yet entered none, has found none that may run: if it nudged others they
- * would find none either, and nudge it.
+ * may have found this thread in its way, and sleep. `tasks`: how many this thread might enter. If
+ * it might enter tasks and has entered none, none may run: other waiters that it nudged would find
+ * none either, and would nudge this thread.
  */
 static bool leaves_tasks(const struct baton__stay *stay, uint32_t tasks)
 {
@@ -62,8 +62,8 @@ static bool help(struct baton__stay *stay, bool last_look)
 	bool leaves;
 	bool withdrawn;
 
-	/* The visitor's look was a hint: meanwhile an executor may have taken the job. The nudge is
-	 * for a thread of that executor which has found the resource HELPED. */
+	/* The visitor's look was a hint: meanwhile an executor may have taken the job. A thread of
+	 * that executor may have found the resource HELPED: give_back nudges it. */
 	if (stay->deferred && !baton__job_is_deferred(&resource->_job)) {
 		stay->deferred = false;
 		baton__give_back(stay);

@@ -91,8 +91,8 @@ static bool announce(struct baton_future *future, struct baton__futex_watch *wat
 	uint32_t state;
 
 	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal.
-	 * The CAS of the completer, or of settle, comes first, and is seen here; or it finds
-	 * SLEEPERS, changes the watched word, and wakes the sleepers.
+	 * If the CAS of the completer, or of settle, comes first, this load sees it. If it comes
+	 * later, it finds SLEEPERS, changes the watched word, and wakes the sleepers.
 	 * future.unbound (future.c) acquire: after settle, doze must see that the future is
 	 * unbound */
 	do {
@@ -153,8 +153,8 @@ static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 	return baton__futex_wait(watches, count + 1, wait->deadline);
 }
 
-/* The same for a thread that holds batons, or quiesces, in a wait without a deadline: looks for a
- * cycle first. */
+/* doze for a thread that holds batons, or quiesces, in a wait without a deadline: looks for a cycle
+ * first. */
 static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 {
 	size_t first = wait->all ? wait->index : 0;
@@ -232,7 +232,7 @@ static int wait_some(struct baton__wait *wait)
 
 	if (wait_is_over(wait))
 		return 0;
-	first = wait->futures[0]; /* a wait for all of none has been found */
+	first = wait->futures[0]; /* not empty: a wait for all of no futures is over by now */
 	status = baton__thread_attach();
 	if (status)
 		return status;
@@ -340,15 +340,15 @@ BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *fut
 {
 	int error = baton_future_wait_all(futures, count, deadline);
 
-	/* Each result will do: a running task has been asked to stop, a complete future needs no
-	 * cancel. This thread has a record, so no cancel fails for want of one. */
+	/* The results do not matter: a running task has been asked to stop, and a complete future
+	 * needs no cancel. This thread has a record, so no cancel fails for want of a record. */
 	if (error == -ETIMEDOUT)
 		for (size_t i = 0; i < count; i++)
 			(void)baton_future_cancel(futures[i]);
 	return error;
 }
 
-/* Its own function: in baton_future_wait the address of `future` would cost a store (submit.h). */
+/* A function of its own: in baton_future_wait the address of `future` would cost a store. */
 static BATON_NOINLINE int wait_for_one(struct baton_future *future, const struct timespec *deadline)
 {
 	return baton_future_wait_any(&future, 1, deadline, NULL);

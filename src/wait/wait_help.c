@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a waiter gets the futures completed that it waits for (law L9): it helps their resources,
- * drives their executors, or leaves both to other threads.
+ * How a waiter gets its futures completed (law L9): the waiter helps the futures' resources, drives
+ * their executors, or leaves both to other threads.
  *
  * A task that a helper enters may take long, may wait for something that the waiter does after its
  * wait, and may call a resource that the waiter holds. A wait whose only end is the awaited task
@@ -43,18 +43,18 @@
 #define BATON_HELP_MAX 1024U
 #endif
 
-/* What a wait, and the help in it, take of the stack, in levels of a call: some 1,600 bytes. So a
- * thread that helps at a depth of BATON_HELPING_MAX leaves nothing for calls. */
+/* The stack that a wait and the help in it take, in levels of a call: some 1,600 bytes. So a thread
+ * that helps at a depth of BATON_HELPING_MAX leaves nothing for calls. */
 #define HELP_LEVELS (BATON_CALLING_MAX / BATON_HELPING_MAX)
 
-/* Does no other thread come to a job in the executor's queue? */
+/* Does no other thread take a job out of the executor's queue? */
 static bool alone(struct baton_executor *executor)
 {
 	return !executor || (executor->_ops->alone && executor->_ops->alone(executor));
 }
 
-/* Would the job stay in the executor's queue if this thread slept? Of an executor that is driven,
- * and does not say who drives it, nothing else is known. */
+/* Would the job stay in the executor's queue if this thread slept? True, too, for an executor that
+ * is driven, and does not say whether others drive it. */
 static bool comes_to_none(struct baton_executor *executor)
 {
 	return alone(executor) || (executor->_ops->drive && !executor->_ops->alone);
@@ -141,10 +141,10 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	baton__thread_enter(executor);
 	/* The leave is the last touch of the resource. If it returns true, the visit was counted,
 	 * and the leave is the last touch of the executor, too: this thread may have been the last
-	 * visitor. Then this thread may have handed the resource off, and be inside the executor no
-	 * more (thread.touch, thread.h); or the resource has ended, and its finaliser may have
-	 * ended the executor. In that case there is no need to drive: the visit was counted because
-	 * the runner has come to the task, or because the task was refused. */
+	 * visitor. The last visitor may have handed the resource off, and then is inside the
+	 * executor no more (thread.touch, thread.h); or the resource has ended, and its finaliser
+	 * may have ended the executor. In that case there is no need to drive: the visit was
+	 * counted because the runner has come to the task, or because the task was refused. */
 	if (!baton__visit_leave(future, resource, generation) && status == 0 &&
 	    !baton__future_final(future)) {
 		if (drive)

@@ -6,10 +6,10 @@
  *
  * A yield beside another program's busy thread gives that thread the CPU for a whole time slice,
  * some milliseconds. The kernel takes the rest of the waiter's own slice away, too, so that the
- * waiter comes back late, while a thread that sleeps is let in at once when it is woken. So a row
- * of yields ends with a yield that took long, unless the program itself had most of the CPU time.
- * The thread then does not yield again for YIELDS_REST times as long, at most for
- * YIELDS_REST_MAX_NS. So, up to that limit, yields to other programs cost a thread one part in
+ * waiter comes back late, while a thread that sleeps is let in at once when it is woken. So a yield
+ * that took long ends the row of yields, unless the program itself had most of the CPU time. The
+ * thread then does not yield for YIELDS_REST times as long as that yield took, at most for
+ * YIELDS_REST_MAX_NS. Up to that limit, yields to other programs cost a thread one part in
  * YIELDS_REST of its time.
  *
  * Invariant: yields.rest: `yields_from_ns` of a thread's record is that thread's own.
