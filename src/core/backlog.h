@@ -48,8 +48,8 @@ struct baton__backlog {
 	/* The inbox was taken: looks at the number of tasks that wait. */
 	void (*look)(struct baton_resource *resource);
 	/*
-	 * lend: the holder does not need the queue until it calls regain: it enters a task, or
-	 * leaves the baton on the shelf. False: the queue is not lent. regain: true: the holder has
+	 * lend: the holder, which enters a task or leaves the baton on the shelf, does not need the
+	 * queue until it calls regain. False: the queue is not lent. regain: true: the holder has
 	 * the queue. False: a submitter has it; with `leave`, the holder has left the resource to
 	 * that submitter.
 	 */

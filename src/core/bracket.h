@@ -269,7 +269,7 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
  * bare: by a thread that holds nothing, in a NORMAL resource. Two atomic read-modify-writes.
  * nested: inside another task, in a NORMAL resource.
  * special: in a SPECIAL resource.
- * other: nested and special. idle: all three.
+ * other: special or nested, as the resource's word says. idle: bare, then other.
  *
  * any_special: the part of special for a resource that has more than statistics. Also false if no
  * task may run at once in the resource.

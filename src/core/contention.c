@@ -31,9 +31,9 @@
  * the runner, whose inbox is never empty, fetches the task of each from another CPU and never
  * releases; or the callers stand back, and one after the other captures the resource and makes some
  * calls out of its own cache. The second state is several times as fast, and one thread that pushes
- * often is enough to end it. So a failure alone teaches a caller nothing. But where the caller has
- * slept at last, or has yielded the CPU to another thread, tasks are long or CPUs few: each such
- * call doubles the number of calls that push at once.
+ * often is enough to end it. So a failure alone teaches a caller nothing. But if the caller has
+ * slept in the end, or has yielded the CPU to another thread, tasks are long or CPUs are few: each
+ * such call doubles the number of further calls that do not stand back.
  *
  * Source: back-off between looks at a lock: T. Anderson, "The Performance of Spin Lock Alternatives
  * for Shared-Memory Multiprocessors", 1990; spinning before queueing: L. Boguslavsky et al.,

@@ -10,12 +10,13 @@
  *    whether the resource becomes idle, before it pushes.
  * STAND_BACK_CALL: where callers push, their runner never releases. A caller looks for longer.
  * BACK_OFF: pushes to one word fail beside each other. A thread waits after each failure.
- * HOT: where one resource is all that a thread works on, the waits of all three are long.
+ * HOT: where one resource is all that a thread works on, STAND_BACK, STAND_BACK_CALL and BACK_OFF
+ *    wait long.
  * LOAN: a queue grows faster than its executor drains it. A submitter runs a part of it (loan.h).
  * DEBT: the submitters are in tasks, where no loan is possible. The loan comes later (loan.h).
  * RECALL: an empty resource waits in the queue for a thread of the executor. A borrower takes the
  *    resource out of the queue (visit.h).
- * AHEAD: a walk over a long inbox waits for each line. Lines of later entries are fetched early.
+ * AHEAD: a walk over a long inbox waits for each line. The walk fetches later entries' lines early.
  * Beside these: after a yield that took long, a thread waits without yields for a time (yield.c).
  *
  * `make bench-ablate` switches off one after the other (BATON_ABLATE), and prints what it is worth.
@@ -191,7 +192,7 @@ void baton__loan_learn(struct baton__thread *self, bool left, bool recalled);
  * entry alone tells where the next one lies. Entries of an array or a ring lie at equal steps.
  * Where BATON__AHEAD_FROM steps in a row were equal, the line of a later entry is fetched early. A
  * guess beyond the end of the chain takes a line from a thread that may be about to use that line:
- * so short chains are not guessed about, and the guess goes further as the chain gets longer.
+ * so a walk over a short chain guesses nothing, and a guess goes further as the chain gets longer.
  */
 /* The state of a walk; all 0 when the walk begins. */
 struct baton__ahead {

@@ -10,8 +10,8 @@
  * when it began; 0 if its time is not taken.
  *
  * Only the holder writes these words, by plain stores. The holder reads the clock for a sample of
- * the tasks: for the task that is marked (stats.h), of which there is at most one in the queue, and
- * for one in BATON__GAUGE_EVERY of the tasks that run.
+ * the tasks: for the marked task (stats.h), which is at most one in the queue, and for one in
+ * BATON__GAUGE_EVERY of the tasks that run.
  *
  * A histogram has buckets as those of HdrHistogram (Tene): 8 of equal width for each power of two.
  * So the middle of a bucket differs from each of the bucket's times by at most a sixteenth.
@@ -63,7 +63,7 @@ struct baton__gauge_lane {
 /* The thread that has suspended a resource, and the task in which it has done so (module/who.h). */
 struct baton__who {
 	uint32_t thread;      /* the kernel's id; 0: not known */
-	uint32_t detached;    /* it has not suspended: the task has detached itself, and holds */
+	uint32_t detached;    /* no suspension: the task that holds has detached itself */
 	uintptr_t function;   /* 0: in no task, or not known */
 	const void *resource; /* an address of the program; NULL: in no task */
 };

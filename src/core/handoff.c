@@ -118,7 +118,7 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 			return;
 		}
 	}
-	/* Others' tasks must not deepen this stack: they run when it is unwound (L7). */
+	/* Others' tasks must not deepen this stack: they run when the stack is unwound (L7). */
 	if (!given)
 		baton__deferred_push(resource);
 	baton__frame_pop(&stay->frame);

@@ -16,8 +16,8 @@
 #include "core/stats.h"
 
 /*
- * Is the chain next, in plain order? True if no task waits, and the resource has neither statistics
- * nor an extension such as lanes. Called by the holder.
+ * Would the chain run next, in plain order? True if no task waits, and the resource has neither
+ * statistics nor an extension such as lanes. Called by the holder.
  */
 static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 {

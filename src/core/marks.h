@@ -10,14 +10,14 @@
  *    back into _list if the stay ends before the release. For this to take O(1), one of the marks
  *    carries the other marks in its list `others`. A mark that carries others is in one stay's
  *    `after`, or before all other marks of _list that are FOR_GOOD, so that the next stay meets
- *    this mark first. A stay postpones three such entries at most, the finaliser included. Only
- *    the claims (marks.claimed) cost a step for each thread that still waits.
+ *    this mark first. A stay's `after` has three FOR_GOOD marks at most, the finaliser included.
+ *    Only the claims (marks.claimed) cost a step for each thread that still waits.
  * marks.claimed: Before the runner releases the resource for good, it claims the futures of the
  *    awaits, so that no thread becomes a visitor any more. If the resource may be queued instead,
  *    the holder takes the claims back: a thread that waits may be the one that has to drive the
  *    executor, to help, or to withdraw the job. So a mark is claimed only in a stay's `after`, and
  *    while the resource is left to visitors; in `others`, claimed marks come last. A helper does
- *    not claim the marks of a closed resource, since it only looks.
+ *    not claim the marks of a closed resource, since a helper's stay releases nothing.
  */
 #ifndef BATON_SRC_MARKS_H
 #define BATON_SRC_MARKS_H

@@ -14,7 +14,7 @@ struct baton__stay {
 	struct baton__frame frame;
 	struct baton_task *after;         /* fired after the release: awaits, the finaliser */
 	struct baton_task *after_last;    /* the last of these, if there are any */
-	const struct baton_future *until; /* stop when complete, or not bound here; or NULL */
+	const struct baton_future *until; /* NULL, or: stop when complete or not bound here */
 	uint64_t limit_ns;                /* 0: none */
 	uint64_t until_ns;                /* 0: the clock has not been read yet */
 	uint32_t tasks;                   /* left to run */

@@ -42,8 +42,8 @@ static int give_to_executor(struct baton_resource *resource)
 	if (given == BATON__REFUSED)
 		baton__backlog_unkeep(resource);
 	/* REFUSED_TOUCHED: a helper may have run some of the chain, so all of the chain is
-	 * accepted. In both cases other threads' tasks may have been accepted while the resource
-	 * was busy. */
+	 * accepted. In both cases baton__stay goes on with tasks that other threads have pushed
+	 * meanwhile. */
 	baton__stay(&stay, BATON__HERE);
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The turn: who holds a BUSY resource, and how many visitors the resource has. Each
- * transition of the turn is a function of turn.h or turn.c; no other file touches `_turn`. (The
- * future counts the visitors that it meets in the word that baton__turn_visits returns: future.h.)
+ * transition of the turn is a function of turn.h or turn.c; no other file touches `_turn`.
+ * (Exception: a future counts its visitors in `_turn`, by baton__turn_visits: future.h.)
  *
  * Bits, low to high:
  *   phase     2 bits. Where the baton is:
@@ -200,7 +200,7 @@ BATON_INLINE bool baton__turn_is_shelving(const struct baton_resource *resource)
 /*
  * want_shelf: sets WANTED: the holder will leave. The step by which a thread learns that it is to
  * unshelve comes later, and publishes WANTED. unwant_shelf: clears WANTED, before any thread has
- * learnt that.
+ * learnt to unshelve.
  */
 void baton__turn_want_shelf(struct baton_resource *resource);
 void baton__turn_unwant_shelf(struct baton_resource *resource);

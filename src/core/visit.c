@@ -21,10 +21,10 @@
  */
 static bool pushed_since(struct baton_resource *resource)
 {
-	/* Suppose that a waiter looked for work after the push, and found the resource HELPED, not
-	 * QUEUED. Then it had stored `asleep` before this thread gave the baton back, and this
-	 * thread sees it among the sleepers (thread.asleep, thread.c). The word is loaded after
-	 * that, so this thread sees the push, too. */
+	/* A waiter may have looked for work after the push, and found the resource HELPED, not
+	 * QUEUED. Such a waiter stored `asleep` before this thread gave the baton back: so this
+	 * thread sees the waiter among the sleepers (thread.asleep, thread.c). This thread loads
+	 * the word after that, and so sees the push, too. */
 	return baton__thread_any_asleep() && baton__word_newest(baton__word(resource));
 }
 

@@ -38,8 +38,8 @@
  * Linearisation points: of a submit, the CAS of capture, push or rouse; of a close, the CAS of
  * close, push_mark, rouse or capture_for. Progress: lock-free; a CAS fails only because another
  * thread has made a transition.
- * ABA: a push does not read the entry on top, and links to the entry that is on top at its CAS. The
- * holder alone takes entries out of the inbox, so that take and cut meet no recurring top.
+ * ABA: a push reads nothing of the newest entry: its CAS links to the entry that is newest then.
+ * The holder alone takes entries out of the inbox: so none leaves and returns during a take or cut.
  */
 #ifndef BATON_SRC_WORD_H
 #define BATON_SRC_WORD_H
