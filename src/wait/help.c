@@ -26,8 +26,8 @@ static bool only_marks(const struct baton_resource *resource)
 }
 
 /*
- * Withdraws the job from its queue if only marks are left: these wait for a release, which the job
- * prevents. True: the job is in no queue.
+ * Withdraws the job from its queue if only marks are left: marks wait for a release, which the
+ * queued job prevents. True: the job is in no queue.
  */
 static bool withdraw_marks(const struct baton__stay *stay)
 {

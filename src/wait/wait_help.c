@@ -17,10 +17,10 @@
  *   any wait                     | always, if only this thread drives the resource's executor; it
  *                                |   looks at its deadline before each task
  *
- * Two kinds of task may still wait for ever. The first ends the helper's wait before it returns
- * itself (it completes its own token, or flushes its batch), and then waits for the helper. The
- * second was entered in a wait for any of several because no other thread would run it, and waits
- * for the waiter.
+ * Two kinds of task may still wait for ever. A task of the first kind ends the helper's wait before
+ * the task returns (it completes its own token, or flushes its batch), and then waits for the
+ * helper. A task of the second kind was entered in a wait for any of several because no other
+ * thread would run it, and waits for the waiter.
  *
  * A job that an executor has refused lies in a thread's deferred list (deferred.h). That thread may
  * be the waiter itself, or may wait for the waiter. So each waiter may run the tasks of such a
