@@ -21,8 +21,8 @@ BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 }
 
 /*
- * Puts a mark into the inbox, and asks what `ask` says. This thread captures an idle resource, and
- * reaches the mark. With ASK_LOOK it leaves an idle resource alone, since no entry waits: false.
+ * Puts a mark into the inbox, and asks what `ask` says. This thread captures an idle resource for
+ * the mark. With ASK_LOOK it leaves an idle resource alone, since no entry waits: false.
  */
 bool baton__push_mark(struct baton_resource *resource, struct baton_task *mark,
                       enum baton__ask ask);
