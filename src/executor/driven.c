@@ -90,7 +90,7 @@ const struct baton_job *baton__driven_last(const struct baton__driven *driven)
 	return driven->list ? baton_container_of(driven->end, struct baton_job, _next) : NULL;
 }
 
-/* The session tells the owner from a later thread that has adopted its record. */
+/* Compares the session, too: a later thread may have adopted the owner's record. */
 bool baton__driven_owned(const struct baton__driven *driven)
 {
 	return load_relaxed(&driven->owner) == baton__self &&

@@ -21,7 +21,7 @@ struct baton__driven {
 	struct baton_executor executor; /* driven_of leads from here to the whole */
 	/* called when the inbox is no longer empty; may be NULL */
 	void (*signal)(struct baton__driven *driven);
-	/* has the owner other work, for which the running job should make room? Or NULL */
+	/* has the owner other work, to which the running job should yield? May be NULL */
 	bool (*yields)(struct baton__driven *driven);
 	uintptr_t inbox;        /* the newest job, CLOSED, or 0 */
 	struct baton_job *list; /* the oldest job; this and the next two members are the owner's */

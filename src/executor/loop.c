@@ -105,9 +105,9 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 	size_t count = 0;
 
 	loop->driven.gathering = false;
-	/* Ends with the job that was last in the list. If a nested drive has run that job, ends
-	 * when the list is empty: the drive may have appended the inbox to the list, and later jobs
-	 * go to the inbox. */
+	/* The loop ends with the job that was last in the list. If a nested drive has run that job,
+	 * the loop ends when the list is empty. The nested drive may have appended the inbox to the
+	 * list, but later jobs go to the inbox. */
 	while (more && (jobs_max == 0 || count < jobs_max)) {
 		struct baton_job *job = baton__driven_pop_listed(&loop->driven);
 
@@ -128,12 +128,12 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 
 	uint64_t signals;
 
-	/* The child of a fork shares the descriptor with its parent, for whom the signal is. */
+	/* A fork's child shares the descriptor with its parent. The signal is the parent's. */
 	if (BATON_UNLIKELY(baton__forked()))
 		return 0;
 	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
 		return 0;
-	/* EAGAIN: no signal; then the list may hold jobs that a nested drive has left. */
+	/* EAGAIN: there is no signal, but a nested drive may have left jobs in the list. */
 	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
 		;
 	baton__driven_take(&loop->driven);
@@ -161,7 +161,7 @@ BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)
 	struct baton_job *job;
 
 	baton__driven_close(&loop->driven);
-	/* One by one: a job that waits may drive the others. */
+	/* Pops one job at a time: a job that waits may drive the other jobs. */
 	while ((job = baton__driven_pop(&loop->driven)))
 		baton_job_run(job);
 	(void)close(loop->fd);

@@ -74,7 +74,8 @@ BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
 
 	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
 	baton__driven_close(&manual->driven);
-	/* One by one: a function that a cancelled job calls may drive the others. */
+	/* Pops one job at a time: a function that a cancelled job calls may drive the other
+	 * jobs. */
 	while ((job = baton__driven_pop(&manual->driven)))
 		baton_job_cancel(job);
 	BATON__CHECKED(ended(manual, &manual->driven.executor, __func__));
