@@ -34,7 +34,8 @@ uint32_t baton__promise_maker(const struct baton_future *future)
 {
 	if (!(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE))
 		return 0;
-	/* Relaxed: for messages only. The promise may just be completed, with a status. */
+	/* Relaxed: for messages only. If the promise has just been completed, the value is its
+	 * status. */
 	return (uint32_t)load_relaxed(&future->_status);
 }
 
@@ -170,17 +171,17 @@ static void take_continuations(struct baton_future *future, struct baton_continu
 
 /*
  * A loop that fires continuations. A continuation may complete futures that have continuations in
- * their turn, without end (a chain of tasks for closed resources). The running loop fires those,
- * too, before the rest of its own: a nested loop would need stack for each (L7). If a function of
- * the user's runs in between, a new loop begins: the function may wait for the futures that it
- * completes. Such a function always has a frame.
+ * their turn, without end (a chain of tasks for closed resources). The running loop fires the new
+ * continuations before the rest of its own list: a nested loop for each future would need stack
+ * (L7). If a function of the user's runs in between, a new loop begins: the function may wait for
+ * the futures that it completes. Such a function always has a frame.
  */
 struct firing {
 	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
 	struct baton_continuation *next;
 };
 
-/* Not in the thread's record: a thread for which there was no memory has no record. */
+/* Not in the thread's record, since a thread has no record if memory was short. */
 static __thread struct firing *firing __attribute__((tls_model("initial-exec")));
 
 static BATON_NOINLINE void fire(struct baton_continuation *continuation)
@@ -219,7 +220,7 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 		return found;
 	/* Relaxed: [future.final] publishes the value. Atomic: while a refused submitter completes
 	 * the future, a canceller may read the value to find its task (list.back_link,
-	 * core/list.h). The status, too: for baton__promise_maker. */
+	 * core/list.h). The status is atomic for baton__promise_maker. */
 	store_relaxed(&future->_value, value);
 	store_relaxed(&future->_status, status);
 	/* Ends: as in claim. */

@@ -44,10 +44,10 @@
  *    and takes the list of continuations.
  * future.visit: While VISITOR is set, and then until the count of the visit is taken back, the
  *    resource exists. The future's task, or the count, keeps the resource from being released for
- *    good (resource.visits, resource.h). While the submit is under way there may be neither, but
- *    during a submit nobody may free the resource. A refused submit may leave a count after the
- *    release. Hence baton_resource_await() must begin after such a submit (baton/resource.h);
- *    otherwise the submitter would have to wait for the visitor, against L4.
+ *    good (resource.visits, resource.h). During a submit there may be neither task nor count, but
+ *    nobody may free the resource then. A refused submit may leave a count after the release. Hence
+ *    baton_resource_await() must begin after such a submit (baton/resource.h); otherwise the
+ *    submitter would have to wait for the visitor, against L4.
  * future.generation: leave clears no VISITOR bit of another generation: that bit may belong to a
  *    visit to another resource, and the leaver's own visit was counted by settle. Within one
  *    generation all visits are to one resource. So if claim has counted a visitor, and the next
@@ -57,20 +57,21 @@
  * future.entered: The short path of a submit binds the future and enters its task by one store of
  *    `_resource`, with bit ENTERED. The state stays PENDING, and counts as RUNNING. A claim is not
  *    needed: no other thread can decide about a future that is not bound, and a thread that finds
- *    the future bound finds ENTERED with it. A CAS by a thread that has looked before an earlier,
- *    refused submit fails (future.generation). ENTERED stays until the future is detached, or
- *    initialised anew.
+ *    the future bound finds ENTERED with it. If an earlier submit was refused, a thread that has
+ *    looked before that refusal fails in its CAS (future.generation). ENTERED stays until the
+ *    future is detached, or initialised anew.
  *
  * future.forgotten: No other thread touches a future that is DROPPED and has none of CHAINED,
- *    SLEEPERS, VISITOR and WANTED: who waits, cancels, visits or calls then() has a reference
- *    meanwhile. The runner claims such a future by a store, and frees it without making it final.
+ *    SLEEPERS, VISITOR and WANTED: a thread that waits, cancels, visits or calls then() has a
+ *    reference meanwhile. The runner claims such a future by a store, and frees it without making
+ *    it final.
  *
  * Linearisation point of completion: the CAS to a final state in publish(), or in
  * baton__future_finish_entered(). ABA: STATE only advances, and the flags are compared together
- * with STATE. An unclaim makes STATE what it was before the claim: who has looked before finds what
- * it has seen, a future that is PENDING, and whose mark keeps the resource. A generation comes back
- * after 2^21 refused submits: a thread between whose two looks exactly so many submits are refused
- * takes the future for unchanged.
+ * with STATE. An unclaim makes STATE what it was before the claim. A thread that has looked before
+ * the claim then finds what it has seen: the future is PENDING, and its mark keeps the resource. A
+ * generation comes back after 2^21 refused submits. If exactly so many submits are refused between
+ * two looks of a thread, this thread takes the future for unchanged.
  */
 #ifndef BATON_SRC_FUTURE_H
 #define BATON_SRC_FUTURE_H
@@ -136,8 +137,8 @@ BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_r
  * the resource. */
 BATON_INLINE void baton__future_enter(struct baton_future *future, struct baton_resource *resource)
 {
-	/* Relaxed: no thread visits the resource of an entered future. A search for cycles reads
-	 * the name of a resource that a sleeping thread holds, under its lock. */
+	/* Relaxed: no thread visits the resource of an entered future. A search for cycles reads,
+	 * under the lock of the search, the name of a resource that a sleeping thread holds. */
 	store_relaxed(&future->_resource,
 	              (struct baton_resource *)((uintptr_t)resource | BATON__FUTURE_ENTERED));
 }
@@ -181,7 +182,7 @@ BATON_INLINE uint32_t baton__future_generation(uint32_t state)
 }
 
 /*
- * The kernel's id of the thread that has made the promise, which its _status has until the promise
+ * The kernel's id of the thread that has made the promise. `_status` holds the id until the promise
  * is completed. 0: not known (BATON_PROMISE_INIT), or the future is no promise.
  */
 uint32_t baton__promise_maker(const struct baton_future *future);
@@ -203,8 +204,8 @@ BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
 bool baton__future_claim(struct baton_future *future, uint32_t *visits);
 
 /*
- * Takes the claim of an await's future back, if there is one: threads may become visitors by it
- * again. False: nobody waits for the future any more, and it stays as it is.
+ * Takes back the claim of an await's future, if the future is claimed: threads may become visitors
+ * by the future again. False: nobody waits for the future any more, and it stays as it is.
  */
 bool baton__future_unclaim(struct baton_future *future);
 
