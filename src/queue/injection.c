@@ -23,10 +23,10 @@
  *   CLOSED(p)          the batch was taken; set by the claimant alone
  *   SHUT               final; follows EMPTY(p) only; set by close_if_empty
  * The transitions have this order; a push replaces a batch by a larger batch.
- * The weight, 1 to BATCH, says how full the slot is. Near it is the number of jobs. Far it grows by
- * 1 with each push that takes `beyond` over a multiple of PORTION.
- * The word `beyond`: the jobs in the far ring and the spill, those on their way into these, and
- * those that a consumer moves at the moment.
+ * The weight, 1 to BATCH, says how full the slot is. In the near ring: the number of jobs. In the
+ * far ring: grows by 1 with each push that takes `beyond` over a multiple of PORTION.
+ * The word `beyond`: the number of jobs in the far ring and the spill, of jobs on their way there,
+ * and of jobs that a consumer moves now.
  * The word `spill`: NULL, the newest job of a stack, or SPILL_SHUT (final; follows NULL only).
  *
  * Invariants:
@@ -39,16 +39,16 @@
  * injection.shut: If position p is SHUT, then head == p, and the ring holds no job and never will.
  * injection.closed: If the spill is SPILL_SHUT, then both rings are shut, and the spill holds no
  *    job and never will: the queue is closed.
- * injection.beyond: A push adds its jobs to `beyond` before they can be seen there. The consumer
- *    that has claimed them subtracts them afterwards. So `beyond` counts at least the jobs that can
- *    be claimed there, and a consumer that finds it 0 overlooks no push but one that is under way.
+ * injection.beyond: A push adds its jobs to `beyond` before a consumer can see the jobs. A consumer
+ *    subtracts jobs after it has claimed them. So `beyond` is at least the number of jobs that can
+ *    be claimed. A consumer that finds 0 overlooks only a push that is under way.
  * injection.moves: A job is pushed once, and moved at most twice: from the spill into the far ring,
- *    from there into the near ring. Until the far ring is full (SLOTS batches) it is moved once.
- *    Exception: the ring has no room for what many consumers move at once, or it was shut a moment
- *    ago. The consumer then gets more jobs than it wanted.
- * injection.batch: A far batch has at most BATCH * PORTION jobs, and PORTION more for each batch
- *    that is moved, and each thread that pushes, while the batch is the newest: between two
- *    subtractions from `beyond` each PORTION of jobs passes a multiple.
+ *    from there into the near ring. Until the far ring is full (SLOTS batches) a job is moved once.
+ *    Exception: a ring that was shut a moment ago, or has no room for what many consumers move at
+ *    once. The consumer then gets more jobs than it wanted.
+ * injection.batch: A far batch has at most BATCH * PORTION jobs. While the batch is the newest,
+ *    each batch that is moved and each thread that pushes may add PORTION jobs. Reason: between two
+ *    subtractions from `beyond`, every PORTION pushed jobs pass a multiple of PORTION.
  *
  * ABA: head and tail only grow. EMPTY and CLOSED carry the whole position. A claim is a CAS on
  * head, so a consumer with an old view cannot take the batch of a later round. (A CAS on the slot
@@ -72,7 +72,7 @@
 #define SLOTS ((uint64_t)BATON_INJECTION_SLOTS)
 #define BATCH ((size_t)BATON_INJECTION_BATCH)
 #define PORTION ((size_t)BATON_INJECTION_PORTION)
-/* What a consumer moves into one slot of the near ring: so a batch needs few of its slots. */
+/* The jobs that a consumer moves into one near slot: so a far batch needs few near slots. */
 #define PIECE ((size_t)BATON_INJECTION_PIECE)
 
 #define WORD_SPECIAL (UINT64_C(1) << 63)
@@ -220,7 +220,7 @@ static BATON_NOINLINE int put_beyond(struct baton__injection *queue, struct bato
 		return 0;
 	error = spill_put(queue, newest, oldest);
 	if (error)
-		(void)sub_relaxed(&queue->beyond, count); /* closed: nobody reads it any more */
+		(void)sub_relaxed(&queue->beyond, count); /* closed: no thread reads `beyond` now */
 	return error;
 }
 
@@ -295,8 +295,8 @@ static bool half_is_free(const struct baton__injection_ring *ring)
 	return tail + 1 <= head + SLOTS / 2;
 }
 
-/* Moves the list into the ring, at least `size` jobs into one slot, and so many that a quarter of
- * the ring takes them all: half of it was free. What finds no room stays in the list. */
+/* Moves the list into the ring, of which half was free. One slot gets at least `size` jobs, or
+ * more, so that a quarter of the ring takes the list. Jobs that find no room stay in the list. */
 static void refill_ring(struct baton__injection_ring *ring, size_t size,
                         struct baton__joblist *list)
 {
@@ -314,7 +314,7 @@ static void refill_ring(struct baton__injection_ring *ring, size_t size,
 	}
 }
 
-/* Moves the spill into the far ring; what finds no room is appended to the list. False: none. */
+/* Moves the spill into the far ring, or, without room, to the list. False: it was empty. */
 static bool unspill(struct baton__injection *queue, struct baton__joblist *list)
 {
 	/* Relaxed is seldom noticed: only where a waiter withdraws while all workers wait. */
@@ -334,7 +334,7 @@ static bool unspill(struct baton__injection *queue, struct baton__joblist *list)
 }
 
 /* Moves the oldest batch from beyond into the near ring, up to `share_max` of its jobs into the
- * list. The list also gets what finds no room. False: there was none. */
+ * list. The list also gets jobs that find no room. False: no batch was there. */
 static BATON_NOINLINE bool approach(struct baton__injection *queue, size_t share_max,
                                     struct baton__joblist *list)
 {
@@ -471,7 +471,7 @@ bool baton__injection_close_if_empty(struct baton__injection *queue)
 {
 	uint64_t top = 0;
 
-	/* First a hint: the near ring, once shut, cannot take what is moved nearer. */
+	/* A hint comes first: a shut near ring takes no jobs that a consumer moves nearer. */
 	if (!beyond_is_empty(queue) || !ring_shut(&queue->near) || !ring_shut(&queue->far))
 		return false;
 	/* Linearisation point of closing. Relaxed is enough: as in ring_shut. */
@@ -480,7 +480,7 @@ bool baton__injection_close_if_empty(struct baton__injection *queue)
 
 bool baton__injection_is_empty(const struct baton__injection *queue)
 {
-	/* What is moved meanwhile is in the hands of a consumer, which looks here afterwards. */
+	/* A consumer that moves jobs meanwhile has them in its hands, and looks here afterwards. */
 	return beyond_is_empty(queue) && ring_is_empty(&queue->near);
 }
 

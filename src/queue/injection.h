@@ -24,8 +24,8 @@
 #define BATON_INJECTION_SLOTS 8192
 #endif
 
-/* Pushes put at most so many jobs into one slot of the near ring; at most 8. A consumer claims one
- * slot at a time. */
+/* Pushes put at most this many jobs into one slot of the near ring; at most 8. A consumer claims
+ * one slot at a time. */
 #ifndef BATON_INJECTION_BATCH
 #define BATON_INJECTION_BATCH 8
 #endif
@@ -53,7 +53,7 @@ struct baton__injection {
 	struct baton__injection_ring near;   /* consumers take jobs from here */
 	struct baton__injection_ring far;    /* jobs that found no room there */
 	uint64_t beyond BATON_CACHE_ALIGNED; /* how many jobs are not in the near ring */
-	uint64_t spill;                      /* no room in the rings, newest first; or shut */
+	uint64_t spill;                      /* jobs beyond both rings, newest first; or shut */
 };
 
 void baton__injection_init(struct baton__injection *queue);
