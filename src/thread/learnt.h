@@ -17,7 +17,7 @@ struct baton_resource;
 /* Events of one kind, and where they happened. */
 struct baton__streak {
 	const struct baton_resource *at; /* the last one; only compared */
-	uint32_t times;                  /* so many in a row there, at most BATON__STREAK_LONG */
+	uint32_t times;                  /* events in a row there, at most BATON__STREAK_LONG */
 };
 
 /* Only the thread itself touches it. */
@@ -26,7 +26,7 @@ struct baton__contention {
 	struct baton__streak met;    /* busy resources from which it has stood back */
 	uint16_t stand_back_skip;    /* tasks that are pushed before the next look */
 	uint16_t stand_back_next;    /* the skip after the last failure; 0: none since a success */
-	uint16_t call_skip;          /* calls that push before one stands back again */
+	uint16_t call_skip;          /* calls that push before a call stands back */
 	uint16_t call_next;          /* call_skip after the last failure; 0: none since a capture */
 	uint16_t loan_skip;          /* pushes to queued resources before the next loan */
 	uint16_t loan_next;          /* the value of loan_skip after the last loan */

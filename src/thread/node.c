@@ -4,12 +4,12 @@
  * pushes the parcel by one CAS onto the list `returned` of the cache that the nodes are from. The
  * owner takes that list whole (no ABA). Nodes that the cache cannot hold go to its slabs (slab.h).
  *
- * A node that comes home lies in the cache of the CPU that has freed it, and a node with a task in
- * the cache of its submitter's. To wait for such lines one after the other costs more than all
- * else. So a parcel consists of bundles, nodes whose bodies have the addresses of six others: the
- * owner reads one line in place of seven. And of the nodes that come home those of one slab at
- * a time are used in the order of their addresses (the window), so that the runner can fetch them
- * ahead.
+ * The lines of a node that comes home are in the cache of the CPU that has freed the node; those of
+ * a node with a task, in the cache of the submitter's CPU. To wait for such lines one after the
+ * other costs more than all else. So a parcel consists of bundles: nodes whose bodies have the
+ * addresses of six other nodes. The owner reads one line in place of seven. The owner also uses the
+ * nodes of one slab at a time in the order of their addresses (the window): so the runner can fetch
+ * them ahead.
  *
  * Source: the message-passing free lists of snmalloc and mimalloc; Bonwick's magazines.
  */
@@ -92,7 +92,7 @@ static void hand_back(struct baton__node_cache *home, struct baton__node *first,
 
 /* ---- The caches ---- */
 
-/* As unsigned numbers: a cache of another record may have a lower address. */
+/* Subtracts unsigned numbers: a cache of another record may have a lower address. */
 BATON_INLINE bool is_own(const struct baton__thread *self, const struct baton__node_cache *cache)
 {
 	return (uintptr_t)cache - (uintptr_t)self->caches < sizeof(self->caches);
@@ -123,7 +123,7 @@ static bool add_to_window(struct baton__window *window, struct baton__node *node
 	return true;
 }
 
-/* Takes the free node with the next address; after the last, the first. There is one. */
+/* Takes the free node with the next address; after the last node, the first. One is there. */
 static struct baton__node *take_of_window(struct baton__window *window)
 {
 	uintptr_t offset;
@@ -187,8 +187,8 @@ static void hand_back_bundles(struct baton__node_cache *cache, struct baton__bun
 	hand_back_list(cache, first);
 }
 
-/* Empties the list `returned` of a cache. `self`: the cache is the calling thread's: empties all of
- * it. */
+/* Empties the list `returned` of a cache. `self`: the cache is the calling thread's, and all its
+ * lists are emptied. */
 static void empty(struct baton__node_cache *cache, bool self)
 {
 	hand_back_bundles(cache, take_returned(cache));
@@ -222,13 +222,13 @@ static void give_back_sparse(struct baton__thread *self, struct baton__node_cach
 
 static void sort_in_returned(struct baton__node_cache *cache, struct baton__node *node)
 {
-	/* A memory checker would not find the addresses in the window. */
+	/* A memory checker does not see addresses in a bitmap: without slabs, use the list. */
 	if (!BATON_NODE_SLABS || !add_to_window(&cache->window, node))
 		push_node(cache, node);
 }
 
-/* Takes in the nodes that have been returned, if any. The window, which is empty, moves to the slab
- * of the first. */
+/* Takes in the nodes that have been returned, if any. The empty window moves to the slab of the
+ * first of these nodes. */
 static void take_in(struct baton__node_cache *cache)
 {
 	struct baton__bundle *bundle = take_returned(cache);
@@ -266,7 +266,7 @@ static bool refill_cache(struct baton__node_cache *cache)
 	cache->nodes = obtain(cache, &cache->count);
 	if (!cache->nodes)
 		return false;
-	/* Only the node of a list of one may be new; nodes of a longer list have this home
+	/* A list of one node may be a new node. The nodes of a longer list have this home
 	 * already. */
 	cache->nodes->home = cache;
 	return true;
@@ -300,7 +300,7 @@ static void send_home(struct baton__thread *self, struct baton__bundle *first,
 {
 	struct baton__node_cache *home = first->home;
 
-	/* The count may be too high, so look at the list, too: an empty list is not full. */
+	/* The count may be too high. So look at the list, too: an empty list is not full. */
 	if (load_relaxed(&home->sparse) ||
 	    (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
 	     load_relaxed(&home->returned))) {

@@ -70,7 +70,7 @@ struct baton__parcel {
  */
 struct baton__window {
 	uintptr_t slab;
-	uint64_t now; /* bits of `word`, used up before the next word; bits[word] has newer ones */
+	uint64_t now; /* bits of `word` to use up first; bits[word] has newer bits */
 	uint32_t word;
 	uint32_t count; /* of all bits */
 	uint64_t bits[BATON__WINDOW_WORDS];

@@ -50,7 +50,7 @@ static void *map_pages(size_t size, int flags)
 }
 
 /*
- * `flags`: MAP_POPULATE for a slab that will all be used soon: one fault instead of one per page.
+ * `flags`: MAP_POPULATE for a slab that will be used whole soon: one fault, not one for each page.
  * The kernel puts mappings of one size one below the other, so mostly the first attempt is aligned.
  */
 static struct baton__slab *map_slab(int flags)
@@ -78,7 +78,7 @@ static struct baton__slab *map_slab(int flags)
 
 static bool unmap_slab(struct baton__slab *slab)
 {
-	/* Fails if the process has too many mappings: a hole makes two of one. */
+	/* munmap fails if the process has too many mappings: a hole makes two mappings of one. */
 	if (munmap(slab, BATON_SLAB_SIZE))
 		return false;
 	(void)sub_relaxed(&mapped, 1);

@@ -31,7 +31,7 @@ static struct baton__thread nobody = {.top = BATON_INLINE_BARE};
 __thread struct baton__thread *baton__self = &nobody;
 
 #ifndef BATON_CHECKED
-/* The same variable, for programs. */
+/* baton__self under a second name, for programs. */
 extern __thread struct baton__thread_head *baton_inline_thread_v2
 	__attribute__((alias("baton__self"), visibility("default")));
 #endif
@@ -124,8 +124,8 @@ static void on_fork_in_child(void)
 	store_relaxed(&sleepers, 0);
 	if (baton__self != &nobody)
 		store_relaxed(&baton__self->tid, (uint32_t)gettid());
-	/* Once: a child may fork again, and the handler may have been registered twice. More
-	 * additions would bring the depth round to 0. */
+	/* Add once: a child may fork again, and the handler may have been registered twice. More
+	 * additions would make the depth overflow to 0. */
 	if (!lost || load_relaxed(&forked))
 		return;
 	store_relaxed(&forked, 1);
@@ -161,8 +161,8 @@ static int set_up(void)
 	return 0;
 }
 
-/* Has on_thread_exit called for the record when the thread exits. NULL: on_thread_exit is not
- * called any more. */
+/* Arranges that on_thread_exit is called for the record when the thread exits. NULL: that
+ * on_thread_exit is not called any more. */
 static int set_at_exit(struct baton__thread *thread)
 {
 	/* [thread.key] acquire: the key; pairs with [thread.key] in set_up. Relaxed goes unnoticed:
@@ -185,7 +185,7 @@ static void check_left(const struct baton__thread *thread)
 }
 
 /* ThreadSanitizer cannot know that the kernel orders what a thread did before the thread's end.
- * There a late record stays lost. */
+ * Under ThreadSanitizer a late record stays lost. */
 #ifdef __has_feature
 #define THREAD_SANITIZED __has_feature(thread_sanitizer)
 #elif defined(__SANITIZE_THREAD__)
@@ -289,8 +289,8 @@ struct baton__thread *baton__thread_first(void)
 {
 	struct baton__thread *first = load_relaxed(&registry);
 
-	/* A CAS that changes nothing: it finds the newest record, a load may not. Ends: as in
-	 * create.
+	/* A CAS that changes nothing finds the newest record; a load may find an older one. Ends:
+	 * as in create.
 	 * [thread.record] acquire: as in adopt_record; pairs with [thread.record] in
 	 * create_record */
 	while (!cas_acquire(&registry, &first, first))
@@ -369,9 +369,9 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 			continue;
 		if (member && load_relaxed(&thread->member) != member)
 			continue;
-		/* One nudged thread is enough, but not a thread that waits for several resources,
-		 * which may be unable to help, nor a thread that waits for another resource by
-		 * now, which may have taken the nudge for that wait. */
+		/* One nudged thread is enough. But a thread that waits for several resources may be
+		 * unable to help, and a thread that waits for another resource by now may have
+		 * taken the nudge for that wait. */
 		if (baton__thread_nudge(thread) && awaiting &&
 		    load_relaxed(&thread->awaiting) == awaiting)
 			return;

@@ -5,10 +5,10 @@
  * never freed, so any thread may look at any record at any time.
  *
  * Invariants:
- * thread.top: Only the record's thread writes `top` (inline.h) and the frames. A baton without a
- *    frame is the outermost. baton__top() and baton__frames() make a frame of it, `outer`, for
- *    those who ask; the end of the short path takes that away. `outer` also serves the short path
- *    of a task with a future.
+ * thread.top: Only the record's thread writes `top` (inline.h) and the frames. Only the outermost
+ *    baton may have no frame. baton__top() and baton__frames() then give it the frame `outer`; the
+ *    end of the short path takes that frame away. `outer` also serves the short path of a task with
+ *    a future.
  * thread.sleep: Before a thread sleeps for a future it sets `asleep`, then looks for work that it
  *    could help with. A thread that makes such work publishes the work, then looks at `asleep`.
  *    Both are seq_cst ([thread.asleep]), so one of the two sees the other.
@@ -16,12 +16,12 @@
  *    increments `nudge` looks at `asleep` again afterwards. A thread that ends its wait clears
  *    `asleep`, then looks at `nudge` again, and passes on a nudge that it has not acted on. Both
  *    are seq_cst ([thread.nudge]), so no nudge is lost on a thread that leaves its wait.
- * thread.touch: `inside` is the executor that the thread touches although nothing else may keep the
- *    executor alive: in its schedule(), while the thread asks for the job of a borrowed resource,
- *    after it has given the baton back, or has ended a visit. Else NULL. Only the record's thread
- *    writes `inside`. enter and leave do not nest: after the thread has entered a second executor
- *    it is no longer inside the first, even when it has left the second. So no thread touches an
- *    executor after a call that may enter another.
+ * thread.touch: `inside` is the executor that the thread touches while perhaps nothing else keeps
+ *    the executor alive: in the executor's schedule(), while the thread asks for the job of a
+ *    borrowed resource, after the thread has given the baton back, or has ended a visit. Else NULL.
+ *    Only the record's thread writes `inside`. enter and leave do not nest: after the thread has
+ *    entered a second executor it is no longer inside the first, even when it has left the second.
+ *    So no thread touches an executor after a call that may enter another.
  * thread.obstacle: A thread that finds a visitor in its way stores the future in `obstacle` (after
  *    it has set `asleep`), and sets WANTED in that future. The visitor that clears WANTED nudges
  *    the threads with that obstacle. WANTED is set and cleared by RMWs of the future's state
@@ -33,8 +33,8 @@
  *    round of destructors; after the last round (PTHREAD_DESTRUCTOR_ITERATIONS) it cannot. `late`
  *    names a thread that took the record so late: the lower half of `session`, and the thread's
  *    tid; 0: none. A thread that wants a record takes over one whose late thread has left the
- *    process, by a CAS of `late` to 0. The value does not come back while that CAS is under way:
- *    a tid does, a session does not.
+ *    process, by a CAS of `late` to 0. The value cannot come back while that CAS is under way:
+ *    a tid may recur, a session does not.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H
@@ -163,8 +163,8 @@ struct baton__thread {
 extern __thread struct baton__thread *baton__self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* The same variable. A function that uses both names keeps the place of neither in a register
- * between the two uses (baton__leave_bare, core/bracket.h). */
+/* baton__self under a second name. A function that uses both names keeps the place of neither in a
+ * register between the two uses (baton__leave_bare, core/bracket.h). */
 extern __thread struct baton__thread *baton__self_again
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -192,7 +192,7 @@ BATON_INLINE struct baton__frame *baton__top(struct baton__thread *self)
 	return (struct baton__frame *)self->top;
 }
 
-/* The same; and each baton of the thread has a frame, so that others can follow `below`. */
+/* As baton__top, and gives each baton of the thread a frame: the caller can follow `below`. */
 struct baton__frame *baton__frames(struct baton__thread *self);
 
 /* How many batons and callbacks the thread has on its stack; or BATON__DEPTH_NONE and more. */
@@ -232,8 +232,8 @@ bool baton__forked(void);
 
 /*
  * Counts what a fork's child would lose: a thread of the library that starts (+1) or has ended
- * (-1), a board that a thread locks (+1) or has unlocked (-1). The calling thread has attached at
- * some time, or another thread has: attaching registers the fork handler.
+ * (-1), a board that a thread locks (+1) or has unlocked (-1). Some thread must have attached
+ * before: attaching registers the fork handler.
  */
 void baton__fork_losses_add(int delta);
 
@@ -302,8 +302,8 @@ BATON_INLINE void baton__thread_leave(void)
 
 void baton__thread_await_outside(const void *object);
 
-/* Does the thread hold the resource's baton, in what is meant by `top` or below, but not below the
- * frame `last`? */
+/* Does the thread hold the resource's baton? Looks at what `top` means and at the frames below it,
+ * down to the frame `last`. */
 BATON_INLINE bool baton__held_above(uintptr_t top, const struct baton_resource *resource,
                                     const struct baton__frame *last)
 {

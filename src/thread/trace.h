@@ -54,7 +54,7 @@ struct baton__ring {
 	uint32_t thread; /* the kernel's id of the thread that has written the last event */
 	uint32_t oldest_thread;
 	uint32_t shorts; /* short runs since the last long one */
-	uint32_t skip;   /* so many runs are not written */
+	uint32_t skip;   /* the number of next runs to leave out */
 	struct baton__event events[BATON__EVENTS_MAX];
 };
 
