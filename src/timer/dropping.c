@@ -8,7 +8,7 @@
 
 static uint32_t dropping_lock;
 static struct baton__handings timer_droppings = {.lock = &dropping_lock};
-static uint32_t droppings_max; /* at least that of the timers in timer_droppings */
+static uint32_t droppings_max; /* at least the number of timers in timer_droppings */
 
 void baton__dropping_begin(struct baton__dropping *dropping, struct baton_timer *timer)
 {

@@ -5,7 +5,7 @@
  *
  * Invariant timer.dropped: A thread lists the timer before the CAS after which no flag of the
  * timer's word says that the timer is busy, and takes it from the list when the function has
- * returned. So a stop that finds the timer idle finds the list, too.
+ * returned. So a stop that finds the timer idle also finds it in the list.
  */
 #ifndef BATON_SRC_DROPPING_H
 #define BATON_SRC_DROPPING_H

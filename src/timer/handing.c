@@ -34,8 +34,8 @@ void baton__handing_end(struct baton__handings *handings, struct baton__handing 
 		baton__futex_wake(&handings->ended, INT_MAX);
 }
 
-/* Is the owner in another thread's list? In the calling thread's list, if its turn is still to
- * come, the owner becomes NULL, and `*withdrawn` is set. */
+/* Is the owner in another thread's list? If the owner is in the calling thread's list, and its turn
+ * is still to come, replaces the owner by NULL, and sets `*withdrawn`. */
 static bool is_handed(struct baton__handings *handings, const void *owner, bool *withdrawn)
 {
 	/* Bounded by the threads that have a list at this time. */

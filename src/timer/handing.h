@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one thread is about to do. On its stack; an owner may be gone as soon as it is done. */
+/* What one thread is about to do. Lies on that thread's stack. An owner may be gone as soon as the
+ * thread is done with it. */
 struct baton__handing {
 	struct baton__handing *next;
 	pthread_t thread;
@@ -37,8 +38,8 @@ void baton__handing_end(struct baton__handings *handings, struct baton__handing 
 
 /*
  * Waits until the owner is in no other thread's list; releases the lock meanwhile. True: the caller
- * has waited. `*withdrawn` is set to true if the calling thread itself was about to do it, and now
- * will not.
+ * has waited. `*withdrawn` becomes true if the owner's turn in the calling thread's own list was
+ * still to come, and is cancelled.
  */
 bool baton__handing_await(struct baton__handings *handings, const void *owner, bool *withdrawn);
 

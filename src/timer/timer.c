@@ -133,11 +133,11 @@ static int unpost(struct baton_timer *timer)
 }
 
 /*
- * Of several arms at once the one whose CAS comes last must have stored its repetition last, too.
- * So each attempt stores it anew, between the load of the word and the CAS: if another arm's CAS
- * comes in between, this CAS fails. (A word that has come back to its old value meanwhile, by two
- * further arms of which one had the old deadline, is not seen.) Relaxed: published by the CAS; or
- * read by a run, before the CAS: then this arm replaces what that run arms.
+ * If several threads arm at once, the arm whose CAS comes last must also have stored its repetition
+ * last. So each attempt stores the repetition anew, between the load of the word and the CAS: if
+ * another arm's CAS comes in between, this CAS fails. (Two further arms, one with the old deadline,
+ * may bring the old word back: this CAS does not see that.) Relaxed: the CAS publishes the values.
+ * If a run reads them before the CAS, this arm replaces what that run arms.
  */
 static void repeats(struct baton_timer *timer, const struct baton__arming *arming)
 {
@@ -258,7 +258,7 @@ BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay
 	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0);
 }
 
-/* The value of _repeat: `how` and the period. A period that does not fit is for ever. */
+/* The value of _repeat: `how` and the period. A period that does not fit counts as endless. */
 static uint64_t repeat_of(uint64_t period, uint64_t how)
 {
 	const uint64_t for_ever = UINT64_MAX >> BATON__REPEAT_SHIFT;

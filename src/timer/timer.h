@@ -33,7 +33,7 @@
  * timer.links: Only the wheel's holder changes links, and only before the CAS that sets PLACED, or
  *    clears PLACED or POSTED. If the timer does not have TASK, that CAS is the holder's last touch.
  * timer.one_task: At most one task of a timer is queued. TASK is set before the submit; while TASK
- *    is set, an expiry only makes the queued run valid, again if need be.
+ *    is set, an expiry only sets DUE, so that the queued run is valid.
  * timer.running: The run clears RUNNING last: after it has armed a repeated timer again, and, if
  *    the timer was stopped meanwhile, has removed the timer from the wheel. So when RUNNING is
  *    clear, no run touches the timer.
@@ -212,8 +212,8 @@ void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending 
 
 /*
  * Who drives the wheel: timers_thread.c. start: the default pool, if the wheel is the default wheel
- * and there is a pool; otherwise the wheel's thread. stop: neither does, when the call returns; the
- * wheel is closed.
+ * and there is a pool; otherwise the wheel's thread. stop: the wheel is closed; when the call
+ * returns, neither of them drives the wheel.
  */
 int baton__timers_drivers_start(struct baton_timers *timers);
 void baton__timers_drivers_stop(struct baton_timers *timers);

@@ -49,9 +49,9 @@ static bool enter_run(struct baton_timer *timer)
 	do {
 		BATON_ASSERT(word & BATON__TIMER_TASK);
 		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
-		/* RUNNING already: the caller is the driver, whose submit a bound has refused or
-		 * dropped while the function runs. At its end the run takes care of GONE and of the
-		 * repetition. */
+		/* If RUNNING is set, the caller is the driver: a bound has refused or dropped the
+		 * driver's submit while the function runs. The run that ends takes care of GONE and
+		 * of the repetition. */
 		if (!(word & BATON__TIMER_RUNNING))
 			next = word & BATON__TIMER_DUE ? next | BATON__TIMER_RUNNING
 			                               : next & ~BATON__TIMER_GONE;
@@ -68,7 +68,7 @@ static bool enter_run(struct baton_timer *timer)
 	return false;
 }
 
-/* The deadline of a repeated timer's next run; `deadline`: that of the last one. */
+/* The deadline of a repeated timer's next run; `deadline`: that of the last run. */
 static uint64_t next_deadline(const struct baton_timers *timers, struct baton_timer *timer,
                               uint64_t deadline)
 {
@@ -83,7 +83,7 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 		period = UINT64_MAX; /* for ever, see repeat_of */
 	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_DELAY)
 		return baton__time_after(now, period);
-	/* Not from the word's deadline, which is rounded up: the runs would drift. */
+	/* Do not count from the word's deadline, which is rounded up: the runs would drift. */
 	if (scheduled > deadline || (deadline - scheduled) >> BATON__TIMER_UNIT_BITS)
 		scheduled = deadline;
 	scheduled = baton__time_after(scheduled, period);

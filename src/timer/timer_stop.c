@@ -74,8 +74,9 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 	return word;
 }
 
-/* Waits while the driver hands over this timer. This thread holds the resource: the driver does not
- * run the task, but pushes it, or, if the resource refuses it, lets go of the timer. */
+/* Waits while the driver hands over this timer. This thread holds the resource, so the driver does
+ * not run the task. The driver pushes the task, or, if the resource refuses the task, lets go of
+ * the timer. */
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
 	/* Ends with the driver's push to the busy resource, or its refusal. [timer.handing]

@@ -128,8 +128,8 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 	}
 	/* The counter is not the holder's: runs count, too, in run_again. */
 	(void)add_relaxed(&timers->stats.refused, 1);
-	/* -EAGAIN: a bound is reached for now. Of a repeated timer only this run is left out.
-	 * Relaxed: enter looks again. */
+	/* -EAGAIN: a bound is full for now. A repeated timer loses this run only. Relaxed: enter
+	 * looks again. */
 	if (error == -EAGAIN && load_relaxed(&timer->_word) & BATON__TIMER_REPEAT) {
 		baton__timer_cancelled(&timer->_task);
 		/* [timer.handing] release: as above, if the run had no effect, and leave was not

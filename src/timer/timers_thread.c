@@ -3,8 +3,9 @@
  * Who drives a wheel whose source is BATON_TIMERS_THREAD. The wheel's own thread sleeps until the
  * next deadline, or until an arm for an earlier deadline wakes it. The process-wide wheel, created
  * on first use and destroyed only on request, needs no thread while there is a default pool: the
- * wheel is lent to the workers of that pool, which keep its next deadline (pool/alarm.h). Its
- * thread looks for the pool after each round, lends the wheel, and ends.
+ * wheel is lent to the workers of that pool, which keep its next deadline (pool/alarm.h). The
+ * wheel's thread looks for a default pool after each round. If it finds one, it lends the wheel,
+ * and ends.
  */
 #include "timer/timer.h"
 

@@ -120,7 +120,7 @@ struct baton_timer_link *baton__wheel_look(struct baton__wheel *wheel, uint64_t 
 	if (level < BATON__WHEEL_LEVELS)
 		start = slot_start(wheel, level, slot);
 	if (level == BATON__WHEEL_LEVELS || start > tick) {
-		/* No slot that has entries begins by `tick`: none is passed over. */
+		/* No occupied slot begins at or before `tick`: the wheel passes over none. */
 		if (tick > wheel->tick)
 			wheel->tick = tick;
 		return NULL;
