@@ -2,11 +2,10 @@
 /*
  * The alarm. Its state is one word:
  *
- *   BARRED    There is no pool that keeps deadlines. Set at first and by bar, cleared by open.
+ *   BARRED    No pool keeps deadlines. Set initially and by bar, cleared by open.
  *   ATTACHED  A wheel uses the alarm. Set by attach; cleared by detach and bar.
  *   TAKEN     One thread drives the wheel, or brings it to or from the pool. Set by attach and take
- *             (and by bar, for the wheel's way to its own thread); cleared by that thread
- *             alone.
+ *             (and by bar, to bring the wheel to its own thread); cleared by that thread alone.
  *   CLAIMED   A worker in the idle set has this deadline as the limit of its sleep. Set by claim;
  *             cleared by give_up, and by whatever changes the deadline.
  *   AWAITED   A thread sleeps until TAKEN is cleared. Set only beside TAKEN, cleared with it.
@@ -14,8 +13,8 @@
  *             its own.
  *
  * Invariants:
- * alarm.work: An open deadline (not CLAIMED, not TAKEN) is work, as a job in a queue is: whatever
- *    makes a deadline open is a publisher of work (idle.no_work_overlooked, idle.c), and looks for
+ * alarm.work: An open deadline (not CLAIMED, not TAKEN) is work, as a job in a queue is. A thread
+ *    that makes a deadline open publishes work (idle.no_work_overlooked, idle.c), and looks for
  *    sleepers afterwards. A worker that is woken for such work finds the deadline passed, and takes
  *    the job; or it finds nothing, enters the idle set, and claims the deadline. A claim is made in
  *    the idle set. So for each open deadline there is a worker that will look at the alarm before
@@ -25,15 +24,15 @@
  *    no effect on its worker but a time-out: the worker then sees that the claim is gone, and
  *    sleeps on without a limit. Nothing but the deadline itself depends on a time-out.
  * alarm.owner: The wheel's memory is touched through the alarm only by the thread that has set
- *    TAKEN, until it clears TAKEN. detach waits for that. The wheel knows whether it is lent to the
- *    pool: orphaned, which holds the wheel, clears `lent` before ATTACHED is cleared; and a wheel
- *    that is closed, and so may be detached, sets no deadline. So a holder of a wheel that is lent
+ *    TAKEN, until it clears TAKEN. detach waits for that. The wheel's `lent` says whether the pool
+ *    has the wheel: orphaned, which holds the wheel, clears `lent` before ATTACHED is cleared. A
+ *    closed wheel, which may be detached, sets no deadline. So the holder of a wheel that is lent
  *    may set the deadline.
  * alarm.pool: The pool does not end while the wheel is attached (bar comes first), nor while a
  *    thread is between set and announce (thread.touch, thread.h).
  *
- * ABA: a deadline that comes back with the claim of another worker can be given up by the worker
- * that claimed it first: then the deadline is open, and the alarm is as after any give_up.
+ * ABA: worker A claims a deadline; the deadline changes and comes back, and worker B claims it. A
+ * may then give up the claim of B: the deadline is open, as after any give_up.
  */
 #include "pool/alarm.h"
 
@@ -60,7 +59,7 @@ static uint64_t deadline_of(uint64_t word)
 	return word >> BATON__ALARM_BITS;
 }
 
-/* The calling thread has set TAKEN. Relaxed: only this thread asks whether it was itself. */
+/* The calling thread has set TAKEN. Relaxed: a thread only asks whether it has set TAKEN itself. */
 static void set_taker(struct baton__alarm *alarm)
 {
 	store_relaxed(&alarm->taker, baton__self);
@@ -81,8 +80,8 @@ static void untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
 		next = (word & ~(cleared | TAKEN | AWAITED)) | bits;
 	while (!cas_seq_cst(&alarm->word, &word, next));
 	if (word & AWAITED) {
-		/* [alarm.done] release: TAKEN is cleared; pairs with [alarm.done] in
-		 * await_taken. Release is enough: but no addition has that order alone. */
+		/* [alarm.done] release: TAKEN is cleared; pairs with [alarm.done] in await_taken.
+		 * Release is enough: atomic.h has no addition with that order alone. */
 		(void)add_seq_cst(&alarm->done, 1);
 		baton__futex_wake(&alarm->done, INT_MAX);
 	}
@@ -129,7 +128,7 @@ static int send_wheel_home(struct baton__alarm *alarm, uint64_t bits)
 	int error = alarm->wheel.orphaned(alarm->wheel.job);
 
 	untake(alarm, error ? 0 : UINT64_MAX, error ? 0 : bits);
-	/* After an error the deadline was set again, and set has entered. */
+	/* After an error the deadline was set again, and baton__alarm_set has entered. */
 	if (error && !inside)
 		baton__thread_leave();
 	return error;
@@ -147,7 +146,7 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 		if (word & BARRED)
 			return 0;
 		if (word & TAKEN) {
-			/* In a callback of the wheel, which this thread drives. */
+			/* This thread drives the wheel, and is in a callback of the wheel. */
 			if (load_relaxed(&alarm->taker) == baton__self)
 				return -EDEADLK;
 			await_taken(alarm, word);
@@ -247,7 +246,7 @@ void baton__alarm_lent(struct baton__alarm *alarm)
 void baton__alarm_done(struct baton__alarm *alarm)
 {
 	untake(alarm, 0, 0);
-	baton__thread_leave(); /* set has entered */
+	baton__thread_leave(); /* baton__alarm_set has entered */
 }
 
 uint64_t baton__alarm_claim(struct baton__alarm *alarm)

@@ -54,7 +54,7 @@ struct baton__alarm {
 	struct baton__alarm_wheel wheel; /* published by ATTACHED */
 	struct baton_executor *executor; /* the pool; published by the clearing of BARRED */
 	uint32_t done;                   /* futex word of threads that have set AWAITED */
-	struct baton__thread *taker;     /* that has set TAKEN; others see it late */
+	struct baton__thread *taker;     /* the thread that has set TAKEN; others see it late */
 	struct baton__sentry sentry;
 };
 
@@ -115,7 +115,7 @@ bool baton__alarm_give_up(struct baton__alarm *alarm, uint64_t deadline_ns);
  * there is a deadline. */
 struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns);
 
-/* There may be an open deadline: as the pool's operation `returned`. The pool cannot end. */
+/* A deadline may be open: does what the pool's operation `returned` does. The pool cannot end. */
 void baton__alarm_notify(const struct baton__alarm *alarm);
 
 #endif

@@ -3,11 +3,11 @@
  * Counts jobs where they are accepted, and waits for room.
  *
  * Invariants:
- * room.counted: Each plain job of a pool with waiting_max is counted before it is published, and no
- *    longer when a worker is about to enter it, or shutdown_now has taken it out, or its push was
- *    refused. Plain jobs leave the pool's queues on no other way: helpers withdraw resources' jobs.
- *    (The job of the wheel, which workers run without a queue, is the default pool's, which has no
- *    waiting_max.)
+ * room.counted: Each plain job of a pool with waiting_max is counted before it is published. The
+ *    count ends when a worker is about to enter the job, shutdown_now has taken the job out, or the
+ *    push was refused. Plain jobs leave the pool's queues in no other way: helpers withdraw only
+ *    resources' jobs. (The job of the wheel, which workers run without a queue, is the default
+ *    pool's, which has no waiting_max.)
  * room.bound: A job that may be refused is counted by a CAS from a number below waiting_max. So
  *    these jobs never make the number larger than waiting_max.
  * room.sleep: A thread that waits for room counts itself in `sleepers`, then looks whether there is
@@ -20,8 +20,9 @@
  *    below waiting_max: so submitters that outrun the workers do not sleep and wake for each job.
  *    No sleeper is forgotten. Each sleeper has seen waiting_max jobs, and `low` is at least 1.
  *    After the last moment at which `low` jobs waited, each leave wakes a sleeper, and each woken
- *    thread finds room and enters a job. If a thread still slept when no job waits, there would
- *    have been at least as many entries as leaves; but there were `low` leaves more.
+ *    thread finds room and enters a job. Suppose that a thread still slept when no job waits. Then
+ *    since that moment at least as many jobs have entered as left; but `low` more have left than
+ *    entered.
  * pool.outside (pool.c) holds here from the first touch of the pool's words to the last one, the
  * wait included: destroy waits for the threads that its shutdown has woken.
  */
@@ -86,11 +87,11 @@ static int await_room(struct baton_pool *pool, uint32_t refusing, const struct t
 			status = 0;
 			break;
 		}
-		if (status) /* Looked after the deadline, too: the thread may have been woken. */
+		if (status) /* This look came after the deadline, too: a wake may have come. */
 			break;
 		status = baton__futex_wait(&watch, 1, deadline); /* room.changes */
 	}
-	/* Relaxed: a thread that makes room may still see this one, and wakes nobody. */
+	/* Relaxed: a thread that makes room may still see this sleeper, and wakes nobody. */
 	(void)sub_relaxed(&pool->room.sleepers, 1);
 	return status;
 }
@@ -164,8 +165,8 @@ int baton__counting_schedule(struct baton_pool *pool, struct baton_job *job, uin
 /* Wakes up to `count` threads that wait for room. */
 static void room_change(struct baton_pool *pool, int count)
 {
-	/* [room.changes] release: the room, or the state; pairs with [room.changes] in
-	 * await_room. Release is enough: but no addition has that order alone. */
+	/* [room.changes] release: the room, or the state; pairs with [room.changes] in await_room.
+	 * Release is enough: atomic.h has no addition with that order alone. */
 	(void)add_seq_cst(&pool->room.changes, 1);
 	baton__futex_wake(&pool->room.changes, count);
 }

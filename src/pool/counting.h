@@ -27,13 +27,13 @@ struct baton__when_full {
 	const struct timespec *deadline; /* of WAIT, valid; NULL: none */
 };
 
-/* Schedules and counts the job. `refusing`: as for schedule_unless, pool.c. Returns as schedule;
- * also what baton_pool_submit and baton_pool_submit_wait return. */
+/* Schedules and counts the job. `refusing`: as for schedule_unless, pool.c. Returns what schedule,
+ * baton_pool_submit or baton_pool_submit_wait returns. */
 int baton__counting_schedule(struct baton_pool *pool, struct baton_job *job, uint32_t refusing,
                              const struct baton__when_full *full);
 
-/* A pool with waiting_max: a plain job waits no longer. A thread of the pool, or inside it
- * (pool.outside). */
+/* A plain job of a pool with waiting_max waits no longer. Called by a thread of the pool, or a
+ * thread inside the pool (pool.outside). */
 void baton__room_leave(struct baton_pool *pool);
 
 /* Any pool: the same for each plain job in the list. */

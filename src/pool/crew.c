@@ -12,9 +12,9 @@
  *   RESTING  spares that sleep and have not been called
  *
  * Invariants:
- * crew.holding: The queues of a place belong to its holder, save what thieves may do. The place
- *    passes from one holder to the next by `holder`: the leaver stores 0, the taker's CAS replaces
- *    0 ([crew.place]).
+ * crew.holding: The queues of a place belong to its holder; thieves may take jobs. The place passes
+ *    from one holder to the next by `holder`: the leaver stores 0, the taker's CAS replaces 0
+ *    ([crew.place]).
  * crew.spare: If there is work, no free thread and a vacant place, then a spare is COMING, unless
  *    no further thread can be had. A publisher of work that finds no idle worker looks at `staff`.
  *    A leaver looks for work after its place has become vacant. A spare that found no place looks
@@ -370,8 +370,8 @@ static bool rest_until_called(struct baton__mate *mate)
 	}
 }
 
-/* Finds a place. NULL: the pool has ended, or this mate has retired. `as`: COMING or AWAY, as which
- * the mate is counted now. */
+/* Finds a place. NULL: the pool has ended, or this mate has retired. `as`: the number that counts
+ * the mate now, COMING or AWAY. */
 static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 {
 	struct baton_pool *pool = mate->pool;

@@ -134,8 +134,8 @@ static void wake_top(struct baton__idle *idle, uint64_t word)
 	uint32_t wake = load_acquire(&sleeper->wake);
 
 	/* If the wake-up is still on its way, the number loaded above belongs to it. Relaxed is
-	 * enough: by [idle.number] not older than the pop before the number; if the number is this
-	 * sleep's, the number decides. */
+	 * enough: by [idle.number] the word is not older than the pop before the number; if the
+	 * number is this sleep's, the number decides. */
 	if (!same_stack(load_seq_cst(&idle->word), word))
 		return;
 	/* [idle.woken] release: what was done before the wake-up; pairs with [idle.woken] in
@@ -254,7 +254,7 @@ bool baton__idle_wait(struct baton__idle *idle, size_t worker, const struct time
 		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
 			return false;
 	/* The thread that woke this worker may have been stopped before the pop. Relaxed is enough:
-	 * by [idle.woken] not older than the WAKING before the wake word. */
+	 * by [idle.woken] the word is not older than the WAKING before the wake word. */
 	word = load_seq_cst(&idle->word);
 	if (word & WAKING && top(word) == worker + 1)
 		pop_woken(idle, word);

@@ -37,7 +37,7 @@ enum baton__idle_entered {
 	/* in the stack; a searching worker will look at the queues */
 	BATON__IDLE_ENTERED,
 	BATON__IDLE_LOOK, /* in the stack; no worker searches: look at all queues before wait */
-	BATON__IDLE_ALONE /* not in the stack: all other workers are */
+	BATON__IDLE_ALONE /* not in the stack, but all other workers are */
 };
 
 void baton__idle_init(struct baton__idle *idle, struct baton__sleeper *sleepers, size_t count);

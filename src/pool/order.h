@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order in which a worker's jobs run. FIFO: one queue. YIELDS: two queues; jobs that have come
- * back often wait in the second queue, `hot`. A thief moves jobs from one queue of its victim into
- * its own queue of the same sort.
+ * The order in which a worker's jobs run. FIFO: one queue. YIELDS: two queues; a job that has come
+ * back many times waits in the second queue, `hot`. A thief moves jobs from one queue of its victim
+ * into its own queue of the same sort.
  *
  * The job itself counts how often it has come back, so the count goes with the job to thieves and
  * through the injection queue. The count is in bits of `_kind`. Only the thread that has taken the

@@ -2,8 +2,8 @@
 /*
  * The pool's policy in numbers.
  *
- * Source: the self-tuned interval is tokio's; that the mean jumps up at once is ours: a mean that
- * rises slowly lets a job from outside wait for ten rounds of long jobs.
+ * Source: the self-tuned interval is tokio's. The mean that rises at once is our own: while a mean
+ * rises slowly, a job from outside waits for ten rounds of long jobs.
  */
 #include "pool/policy.h"
 

@@ -21,8 +21,8 @@ int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool
 /* The mean of one round: `jobs` jobs took `took_ns`. */
 uint64_t baton__policy_per_job(uint64_t took_ns, uint32_t jobs);
 
-/* The mean after a round: the mean of a longer round replaces the old mean; that of a shorter round
- * lowers the old mean, with the weight `smoothing`. */
+/* The mean after a round with the mean `last`: a greater `last` replaces the old mean; a smaller
+ * `last` lowers the old mean, with the weight `smoothing`. */
 uint64_t baton__policy_mean(const struct baton_pool_policy *policy, uint64_t mean, uint64_t last);
 
 /* How many jobs a worker runs between two looks at the injection queue if each takes `mean`: at

@@ -11,9 +11,9 @@
  *    ([pool.vacant]): one of the two sees the other.
  * pool.taken: A job that schedule has taken is either run by a worker, or put into the list of
  *    shutdown_now, or withdrawn, exactly once.
- * pool.outside: A thread from outside says so (thread.h, thread.touch) while it is inside a call of
- *    the pool. Before that thread has looked for sleepers, its job may have run, and another thread
- *    may destroy the pool: destroy waits for the threads inside.
+ * pool.outside: A thread from outside says that it is inside (thread.h, thread.touch) during a call
+ *    of the pool. Before that thread has looked for sleepers, its job may have run, and another
+ *    thread may destroy the pool: destroy waits for the threads inside.
  * pool.in_hands: The injection queue is not closed while a thread from outside holds jobs that it
  *    will put back there. That thread counts itself in `hands`, then looks at the state. A thread
  *    that closes the queue sets ENDING or STOP, then looks at `hands`. Both are seq_cst
@@ -90,7 +90,7 @@ static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint3
 	/* [pool.state] acquire: pairs with [pool.state] in set_state. A push may just miss a change
 	 * of the state. Then the thread that makes the change takes care of the job: shutdown_now
 	 * closes the injection queue, and workers run the jobs in their own queues. Relaxed is
-	 * enough: the thread that makes the end finds a push that misses it. */
+	 * enough: the thread that ends the pool finds a push that misses the end. */
 	if (load_acquire(&pool->state) & refusing)
 		return -ESHUTDOWN;
 	worker = baton__pool_worker(pool);
@@ -104,7 +104,7 @@ static int schedule_job(struct baton_executor *executor, struct baton_job *job)
 	return schedule_unless(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
-/* The same, of a pool that counts jobs. A resource's job is never refused for want of room. */
+/* The schedule of a pool that counts jobs. A resource's job is never refused for want of room. */
 static int schedule_and_count(struct baton_executor *executor, struct baton_job *job)
 {
 	static const struct baton__when_full full = {BATON__FULL_ACCEPT, NULL};
@@ -471,7 +471,7 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 
 void baton__pool_end(struct baton_pool *pool)
 {
-	/* Without thread_enter (pool.outside): this thread would wait for itself. */
+	/* Do not call thread_enter here (pool.outside): this thread would wait for itself. */
 	(void)begin_shutdown(pool);
 	(void)await_zero(&pool->live, NULL);
 	baton__thread_await_outside(pool);   /* pool.outside */

@@ -117,7 +117,7 @@ BATON_INLINE void baton__pool_sentry(const struct baton_pool *pool)
  * that the calling thread is, or NULL. */
 bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
                           struct baton_job *job);
-/* The same, but it only looks if few jobs from outside wait, and only at these. */
+/* As withdraw, but looks only at jobs from outside, and only if these are few. */
 bool baton__pool_recall(struct baton_pool *pool, struct baton__worker *worker,
                         struct baton_job *job);
 

@@ -12,11 +12,11 @@
  *    ([sentry.watched]): the caller sees that the sentry sleeps for a later deadline, and calls the
  *    sentry, or the sentry sees the deadline. So a deadline costs at most one call, and a submit
  *    nothing.
- * sentry.late: A deadline is late when the sentry has seen it open, and sees the same deadline open
- *    BATON__SENTRY_NS after the deadline has passed, and after the sentry has first seen it. So a
- *    deadline that had passed before it was set is left to the workers for that time, too. The
- *    sentry does not tell a deadline from an earlier one of the same value. It may then run the
- *    wheel early, beside workers that would have come: nothing depends on who runs the wheel.
+ * sentry.late: A deadline is late if the sentry sees it open BATON__SENTRY_NS after both moments:
+ *    the deadline, and the sentry's first look at that open deadline. So a deadline that had passed
+ *    before it was set is left to the workers for that time, too. The sentry does not tell a
+ *    deadline from an earlier one of the same value. It may then run the wheel early, beside
+ *    workers that would have come: nothing depends on who runs the wheel.
  * sentry.pool: The sentry ends before the pool does: bar calls stop. So the sentry may touch the
  *    pool.
  */
@@ -164,8 +164,8 @@ void baton__sentry_call(struct baton__alarm *alarm)
 	state = load_relaxed(&sentry->state); /* validated by the CAS */
 	if (state == BATON__SENTRY_RUNS) {
 		/* [sentry.call] release: what was done before the call; pairs with [sentry.call] in
-		 * watch_alarm. Release is enough: but no addition has that order alone. Acquire is
-		 * seldom noticed: a call beside the sentry's own look is rare. */
+		 * watch_alarm. Release is enough: atomic.h has no addition with that order alone.
+		 * Acquire is seldom noticed: a call beside the sentry's own look is rare. */
 		(void)add_seq_cst(&sentry->calls, 1);
 		baton__futex_wake(&sentry->calls, 1);
 	} else if (state == BATON__SENTRY_NONE && deadline != load_relaxed(&sentry->refused) &&

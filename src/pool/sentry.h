@@ -20,8 +20,8 @@
 
 struct baton__alarm;
 
-/* The sentry takes the wheel's job when an open deadline has passed so long ago, and the sentry has
- * first seen that deadline open so long ago. */
+/* The sentry takes the wheel's job this long after both moments: the open deadline has passed, and
+ * the sentry has first seen the deadline open. */
 #define BATON__SENTRY_NS 1000000U
 
 /* What `state` is. */
@@ -32,7 +32,7 @@ struct baton__alarm;
 
 struct baton__sentry {
 	uint64_t watched; /* the deadline for which the sentry sleeps; UINT64_MAX: none */
-	uint64_t refused; /* for this deadline the sentry could not be started */
+	uint64_t refused; /* the deadline for which no sentry could be started */
 	uint32_t calls;   /* futex word of the sentry: bumped by each call */
 	uint32_t state;   /* futex word of stop */
 	pthread_t thread; /* published by RUNS */

@@ -202,7 +202,7 @@ int baton__spawn_spare(struct baton_pool *pool)
 	int error;
 
 	if (!mate)
-		return -EAGAIN; /* those that have retired are not joined yet */
+		return -EAGAIN; /* threads that have retired are not joined yet */
 	error = -pthread_attr_init(&attributes);
 	if (error) {
 		/* Relaxed is seldom noticed: as in claim_mate. */

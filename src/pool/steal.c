@@ -79,7 +79,7 @@ void baton__worker_even_out(struct baton__worker *worker)
 	struct baton_pool *pool = worker->pool;
 	struct baton__worker *other = &pool->workers[next_random(worker) % pool->worker_count];
 	size_t own = baton__order_length(&worker->order);
-	/* The other worker is in a job, which counts; this worker has put its last job back. */
+	/* + 1: the job that the other worker runs. This worker has put its last job back. */
 	size_t others = baton__order_length(&other->order) + 1;
 	size_t moved = 0;
 

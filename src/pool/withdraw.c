@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Takes one job out of the pool's queues, for a thread that runs the rest of the resource itself.
- * The caller takes other jobs, too, and puts them back in their order: a worker into its own run
- * queue, up to its half, and what is left, as any other thread does, into the injection queue. A
- * withdrawal, rare and expensive, takes all jobs that can be reached: its cost grows with their
- * number. A recall takes those from outside, if they are few.
+ * The caller takes other jobs, too, and puts them back in their order. A worker puts jobs into its
+ * own run queue until that is half full, and the rest into the injection queue. Any other thread
+ * puts all into the injection queue. A withdrawal, rare and expensive, takes all jobs that can be
+ * reached: its cost grows with their number. A recall takes those from outside, if they are few.
  */
 #include "pool/pool.h"
 
@@ -14,7 +14,7 @@
 #include "queue/joblist.h"
 #include "pool/worker.h"
 
-/* A recall takes about so many jobs, as many as a slot of the injection queue holds. */
+/* A recall takes about this many jobs: a slot of the injection queue holds as many. */
 #define RECALL_MAX 8
 
 /* Counts the calling thread, from outside, in `hands`. False: the pool is about to end, and the

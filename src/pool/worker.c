@@ -12,9 +12,9 @@
  *    them. Exception: a thread that blocks inside a job leaves the queues with the place, for the
  *    next holder of the place (crew.c).
  * worker.has_nothing: A worker that sleeps in the idle set holds no job, and its queues are empty.
- * worker.moves: The worker's queue gives jobs back to the injection queue only when it is full
- *    (push_over). Fetched jobs fill at most half of it. So for each job that goes back, the worker
- *    has queued a job of its own. Jobs from outside do not go round and round.
+ * worker.moves: Jobs go back to the injection queue only when the worker's run queue is full
+ *    (push_over). Fetched jobs fill at most half of the run queue. So for each job that goes back,
+ *    the worker has queued a job of its own. Jobs from outside do not go round and round.
  */
 #include "pool/worker.h"
 
@@ -96,8 +96,8 @@ void baton__worker_got_work(struct baton__worker *worker, bool more)
 
 /*
  * Takes the oldest job that this worker has fetched. If there is none, fetches about `share` jobs
- * from the injection queue. The other jobs fill the run queue up to its half; the rest stays at
- * hand, for this worker and for thieves.
+ * from the injection queue. The other jobs fill the run queue up to its half; the rest stays in
+ * `fetched`, for this worker and for thieves.
  */
 static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 {
@@ -237,9 +237,9 @@ static struct baton_job *next_own(struct baton__worker *worker)
 }
 
 /*
- * Sets the number of jobs until the next look at the injection queue, by what the last ones took.
- * Time asleep counts, too, and makes the number smaller. The number begins with the least, and at
- * most doubles: a worker that knows nothing of its jobs yet measures its first two.
+ * Sets the number of jobs until the next look at the injection queue, by the time that the last
+ * jobs took. Time asleep counts, too, and makes the number smaller. The number begins with its
+ * minimum, and at most doubles: a worker that knows nothing of its jobs yet measures its first two.
  */
 static void tune(struct baton__worker *worker)
 {
@@ -258,9 +258,9 @@ static void tune(struct baton__worker *worker)
 }
 
 /*
- * The worker has looked at the injection queue, and found nothing there. If its jobs are so long
- * that the policy has it look after each second job, it looks after the next one: of each two jobs
- * one is its own all the same, and a job from outside waits for half as long.
+ * The worker has looked at the injection queue, and found nothing there. If the jobs are so long
+ * that the policy demands a look after each second job, the worker looks again after its next job.
+ * Of each two jobs one is still the worker's own, and a job from outside waits for half as long.
  */
 static void look_again_soon(struct baton__worker *worker)
 {
@@ -323,7 +323,8 @@ bool baton__worker_loop(struct baton__worker *worker)
 	baton__awake_begin(&worker->counts.awake, worker->tuned_ns);
 	/* Ended by shutdown or shutdown_now: see find. */
 	while ((job = next_job(worker))) {
-		/* Not a plain job: its memory may be reused while it runs. */
+		/* `running` is no plain job: the memory of a plain job may be reused while the job
+		 * runs. */
 		worker->running = baton__job_is_resource(job) ? job : NULL;
 		if (!worker->running && BATON_UNLIKELY(worker->pool->waiting_max))
 			baton__room_leave(worker->pool);
@@ -416,7 +417,7 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 	struct baton_job *job;
 	struct baton_job *next;
 
-	/* Ends: once the pool is stopped the worker puts little there. */
+	/* Ends: once the pool is stopped, the worker queues few jobs. */
 	while ((job = baton__order_take(&worker->order)))
 		baton__joblist_append(list, job);
 	for (job = baton__slot_take(&worker->fetched); job; job = next) {

@@ -103,7 +103,8 @@ void baton__worker_announce(struct baton_pool *pool);
  */
 void baton__worker_got_work(struct baton__worker *worker, bool more);
 
-/* Tries to steal from each other worker once, from a random one on. The own queue is empty. */
+/* Tries to steal once from each other worker, a random one first. The caller's own queue is
+ * empty. */
 struct baton_job *baton__worker_steal(struct baton__worker *worker, bool lifo_too);
 
 /*
@@ -140,7 +141,7 @@ void baton__worker_blocks(struct baton__worker *worker);
 /* Takes the jobs out of the worker's queues, and appends them to `list`. Any thread. */
 void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *list);
 
-/* Does the worker have jobs besides the one in run? A hint, for the worker itself. */
+/* Does the worker have jobs besides the job that runs? A hint, for the worker itself. */
 bool baton__worker_holds_jobs(const struct baton__worker *worker);
 
 /* Is there a job in the worker's queues? Any thread; sequentially consistent. */
