@@ -134,9 +134,9 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 		uint64_t gone = load_acquire(&bound->_gone);
 		/* [bound.gone] acquire: the value of _gone on which the reservations in _pushed
 		 * rely. The second look must find that value or a later one: otherwise this
-		 * submitter could be refused although there is room. Pairs with [bound.gone]
-		 * below. Relaxed is seldom noticed below: a submitter that misses what another knew
-		 * to be gone would be refused although there is room. */
+		 * submitter could be refused although there is room. Pairs with [bound.gone] below.
+		 * Relaxed is seldom noticed below: a submitter that misses tasks that another
+		 * submitter knows to be gone would be refused although there is room. */
 		uint64_t pushed = load_acquire(&bound->_pushed);
 
 		if (!within(limit, amount_of(pushed - gone), more)) {
@@ -287,8 +287,8 @@ static int wait_for_room(struct baton_resource *resource, const struct baton_tas
 		end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
 	if (in_time && in_time->task == first && baton__deadline_ns(in_time->deadline) < end)
 		end = baton__deadline_ns(in_time->deadline);
-	/* No deadline at the end of time: with a deadline the wait would not help, and would hide
-	 * cycles. */
+	/* A deadline at the end of time is passed on as none: a wait with a deadline does not help,
+	 * and hides cycles. */
 	if (end != UINT64_MAX) {
 		time.tv_sec = (time_t)(end / NS_PER_S);
 		time.tv_nsec = (long)(end % NS_PER_S);
@@ -320,8 +320,8 @@ static int wait_for_room(struct baton_resource *resource, const struct baton_tas
 
 /* ---- Dropping for room: lend.h ---- */
 
-/* What may wait where nobody can drop: the second limit; for the holder, which drops next, the
- * greatest. */
+/* How much may wait while no thread can drop tasks: the second limit. For the holder, which drops
+ * next: the greatest amount. */
 static struct amount limit_beyond(const struct baton_resource *resource)
 {
 	const struct baton_bound_config *config = baton__bound(resource)->_config;
@@ -431,7 +431,7 @@ void baton__bound_look(struct baton_resource *resource)
 
 	if (!(config->tasks_high || config->bytes_high))
 		return;
-	/* A submitter that has the queue has not the baton: the holder looks when it comes back. */
+	/* A submitter that has the queue lacks the baton: the holder looks when it comes back. */
 	if (baton__bound_drops_oldest(config) && baton__lend_is_taken(resource))
 		return;
 	/* Relaxed: only the holder writes _gone, and the tasks that it counts were reserved
@@ -487,7 +487,7 @@ unsigned baton__bound_victim(struct baton_resource *resource, unsigned own, uint
 {
 	const struct baton_bound_config *config = baton__bound(resource)->_config;
 
-	/* There is such a lane: exempt tasks are never too many. */
+	/* A lane that is not exempt is busy: exempt tasks alone are never too many. */
 	if (config->policy == BATON_BOUND_DROP_LOWEST)
 		return 31U - (unsigned)__builtin_clz(busy & ~config->exempt);
 	return own;

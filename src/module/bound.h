@@ -9,7 +9,7 @@
  *
  * Invariants:
  * bound.reserved: The weight of each accepted task is in _pushed: its submitter reserves before the
- *    push. Only a captured task, _at_once, which leaves next, is not reserved. (A windowed task may
+ *    push. Only a captured task (_at_once) is not reserved: it leaves next. (A windowed task may
  *    stay, and so is always reserved.)
  * bound.counted: The holder adds each accepted task to _gone, once, when the task leaves the queue
  *    to be entered or cancelled. A submit that is not accepted takes its reservation back.
@@ -20,9 +20,9 @@
  * bound.aside: With WAIT, `_awaits` has marks of submitters that wait for room. A mark comes into
  *    the list only where there is no room and a task that counts waits in a window: such a task
  *    leaves by `left`, which fires all marks. So no mark is forgotten, and none is in the list of a
- *    resource that is released for good. A reservation that is taken back fires none: the resource
- *    is closed, or its executor has ended. Marks whose waiters have gone are freed with the next
- *    mark.
+ *    resource that is released for good. A reservation that is taken back fires no mark: the
+ *    resource is closed, or its executor has ended. Marks whose waiters have gone are freed with
+ *    the next mark.
  *
  * Linearisation point of a refusal: the second look at _gone. ABA: a value of _pushed that recurs
  * stands for the same reservations, and _gone only makes room.
@@ -56,8 +56,8 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 
 /*
  * For lend.c, where queued tasks are dropped for a chain. reserve_beyond: reserves up to the second
- * limit, or, if the caller is the holder, which drops next, up to the greatest. exceed: reserves in
- * any case; the caller has the queue, and drops what is too much next.
+ * limit; if the caller is the holder, which drops next, up to the greatest amount. exceed: reserves
+ * in any case; the caller has the queue, and drops what is too much next.
  */
 bool baton__bound_reserve_beyond(struct baton_resource *resource, const struct baton_task *first);
 void baton__bound_exceed(struct baton_resource *resource, const struct baton_task *first);

@@ -125,9 +125,9 @@ int baton__token_decide(struct baton_detached *token)
 
 	if (!(state & BATON__TOKEN_OUTSTANDING))
 		return -EINVAL;
-	/* Relaxed: the caller that told this thread of the token has ordered the detach before
-	 * it, and after the decision no other thread touches the token. Ends: a CAS fails only
-	 * because another thread has decided. */
+	/* Relaxed: this thread was told of the token, which orders the detach before this call.
+	 * After the decision no other thread touches the token. Ends: a CAS fails only because
+	 * another thread has decided. */
 	do {
 		if (state & BATON__TOKEN_DECIDED)
 			return -EALREADY;

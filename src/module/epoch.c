@@ -126,7 +126,7 @@ BATON_EXPORT void baton_limbo_retire(struct baton_limbo *limbo, struct baton_ret
 	(void)ck_epoch_end(limbo->record, NULL);
 }
 
-/* Everything that the sections did, which ck_epoch has seen end, happens-before the return. */
+/* Everything in the sections that ck_epoch has seen end happens-before the return. */
 static void readers_left(void)
 {
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)

@@ -52,7 +52,7 @@ struct labelled_item {
 
 struct baton_fan_out {
 	struct baton_future promise;
-	struct baton_future over; /* a promise, kept where the user has cancelled the other one */
+	struct baton_future over; /* completed if the user has cancelled `promise` */
 	struct baton_fan_out_options options;
 	size_t count;
 	size_t stride;  /* from one item to the next */
@@ -313,9 +313,9 @@ static void begin_item(struct baton_fan_out *fan_out, struct here *here)
 		                     NULL);
 		return;
 	}
-	/* An item of a resource with drain hooks is over only when its batch has ended, and
-	 * statistics count a task as executed, failed or cancelled, but each call as executed: the
-	 * item must be a task. */
+	/* With drain hooks an item is over only when its batch has ended. Statistics count a task
+	 * as executed, failed or cancelled, but each call as executed. In both cases the item must
+	 * be a task. */
 	if (!later && !baton__too_deep(baton__self) && !baton__hooked(resource) &&
 	    !baton__stats(resource) && !baton_try_call(resource, run_item_here, here, NULL))
 		return;
@@ -359,7 +359,7 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 		fan_out->references = 2; /* unshared: nobody else has seen it yet */
 		*result = fan_out;
 	}
-	/* Relaxed, both: only this thread finds itself there. */
+	/* Relaxed, both: only this thread finds itself in `submitter`. */
 	store_relaxed(&fan_out->submitter, baton__self);
 	for (size_t i = 0; i < count; i++) {
 		here.item = item_at(fan_out, i);
@@ -376,13 +376,13 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct 
 
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
-	/* The submit is further down this thread's stack: the items that it has not submitted yet
-	 * will never be. Relaxed: see baton_fan_out_submit(). */
+	/* The submit is further down this thread's stack, and would never submit its other items.
+	 * Relaxed: see baton_fan_out_submit(). */
 	if (baton__self && load_relaxed(&fan_out->submitter) == baton__self)
 		return baton__cycle_of_one(baton_current());
 	/* Waits for the items, not for the promise: a wait for an item helps the item's resource.
-	 * The last item first: when it is over, the others mostly are, and this thread sleeps
-	 * once. */
+	 * The last item comes first: when the last item is over, the others mostly are, and this
+	 * thread sleeps once. */
 	for (size_t i = fan_out->count; i > 0; i--) {
 		error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
 		if (error)

@@ -31,11 +31,12 @@
  *    that clears both, or the function's BATON_IO_GONE, nothing is touched.
  * io.handed: Before a thread releases the lock under which it has set QUEUED, the watch is in
  *    `handings`, and stays there until the thread has submitted the task. A stop that finds the
- *    watch there waits for that. So a task that is submitted after the stop comes after the run.
+ *    watch in `handings` waits for the submit. So a task that is submitted after the stop comes
+ *    after the run.
  * io.dropped: Before a thread releases the lock under which it has decided to call `dropped`, the
  *    watch is in io_droppings, and stays there until the function has returned. A stop on another
- *    thread waits for that: an await of the resource would not. The function may free the watch, so
- *    nothing is touched after the call.
+ *    thread waits for the return: an await of the resource would not. The function may free the
+ *    watch, so nothing is touched after the call.
  */
 #include <baton/io.h>
 
@@ -215,7 +216,7 @@ static int run_watch(struct baton_task *task)
 	baton__sole_begin(&io_lock);
 	due = state_of(io) & DUE;
 	set_state(io, (state_of(io) & ~(DUE | QUEUED)) | (due ? RUNNING : 0));
-	baton__sole_end(&io_lock); /* last touch, if it was stopped */
+	baton__sole_end(&io_lock); /* last touch of a watch that was stopped */
 	if (!due)
 		return baton__not_to_run();
 	if (io->_fn(io) != BATON_IO_GONE && ran(io, &list)) {
@@ -371,8 +372,8 @@ static int activate(struct baton_io *io, int fd, unsigned how)
 	io->fd = fd;
 	set_state(io, (state_of(io) & ~(AGAIN | WRITE)) | (how & BATON_IO_AGAIN ? AGAIN : 0) |
 	                      (how & BATON_IO_WRITE ? WRITE : 0));
-	/* The kernel first: no memory is made for the number of a closed descriptor. The lock keeps
-	 * the entry's events away until the watch is its owner. */
+	/* Ask the kernel first: the table does not grow for the number of a closed descriptor. The
+	 * lock keeps the entry's events away until the watch is its owner. */
 	error = control(io, EPOLL_CTL_ADD);
 	if (error)
 		goto undo;
@@ -417,7 +418,7 @@ BATON_EXPORT int baton_io_stop(struct baton_io *io)
 	if (baton__forked())
 		return 0;
 	baton__sole_begin(&io_lock);
-	/* First: `dropped` may start the watch again. */
+	/* Wait first: `dropped` may start the watch again. */
 	(void)baton__handing_await(&io_droppings, io, &withdrawn);
 	deactivate(io);
 	set_state(io, state_of(io) & ~DUE);
@@ -450,9 +451,9 @@ BATON_EXPORT int baton_io_destroy(void)
 		error = -EBUSY;
 	ends = !error && poller.started;
 	if (ends) {
-		/* The thread may wait for the lock, to find no events: it is joined outside. */
+		/* The poller's thread may wait for the lock: join it after releasing the lock. */
 		poller.started = false;
-		/* EAGAIN: it is readable already. */
+		/* EAGAIN: `wake` is readable already. */
 		while (write(poller.wake, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
 	}

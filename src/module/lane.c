@@ -170,7 +170,7 @@ static void cancel_lanes(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
-	/* Ends: whatever its callbacks submit goes to the inbox. */
+	/* Ends: tasks that callbacks submit go to the inbox. */
 	for (int lower = 0; lower < 2; lower++)
 		while (lanes->_admitted[lower])
 			baton__cancel_task(resource, take_admitted(lanes, lower));

@@ -7,14 +7,14 @@
  * Invariants:
  * lane.list: _list holds what runs next: one picked or admitted task, or marks that the runner has
  *    reached, or, on a resource just captured, the captured task or mark. _picked is in _list, or
- *    has left _list. The holder fills _list when it is empty, after a look at the inbox, and
- *    forgets _picked before that. Besides, only marks come into _list.
+ *    has left _list. The holder looks at the inbox, forgets _picked, and fills the empty _list.
+ *    Between two fills only marks come into _list.
  * lane.age: Tasks in the lanes are older than tasks in the inbox. Tasks in _unsorted are older than
  *    tasks that are taken from the inbox later.
  * lane.older: The first _older tasks of each lane were accepted before the marks in _marks; _older
- *    of the lanes is their sum. These numbers are set when the first mark comes into _marks, and
- *    set anew when _marks_later become the _marks. So no mark waits for a task that is sorted after
- *    this setting.
+ *    of struct baton_lanes is the sum. These numbers are set when the first mark comes into _marks,
+ *    and anew when _marks_later become the _marks. So no mark waits for a task that is sorted after
+ *    the numbers were set.
  * lane.busy: Bit n of _busy is set while lane n has tasks.
  * lane.paused: While _paused is above 0 no task of a lower lane is in _list, the resource is not
  *    idle, and marks wait for the lower lanes' admitted tasks, too.
@@ -52,7 +52,7 @@ void baton__lanes_admit(struct baton_resource *resource, struct baton_task *firs
 /* What is there besides _list? */
 enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource);
 
-/* Must the resource not become idle? Yes, while the lower lanes are suspended. */
+/* Must the resource rest where it would become idle? Yes, while the lower lanes are suspended. */
 bool baton__lanes_rest(const struct baton_resource *resource);
 
 /*

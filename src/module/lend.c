@@ -109,7 +109,8 @@ static int sort_in_lent(struct baton_resource *resource, struct baton_task *firs
 	return 1;
 }
 
-/* The same with a borrowed baton. `run`: runs tasks, too, up to the capture limit (loan.h). */
+/* As sort_in_lent, with a borrowed baton. `run`: runs tasks, too, up to the capture limit
+ * (loan.h). */
 static int borrowed(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                     bool run)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lending the queue (laws L12, L14). A bound that drops queued tasks holds although the runner does
- * not come to its next look: a submitter that finds no room drops the tasks itself. For that the
+ * Lending the queue (laws L12, L14). A bound that drops queued tasks is kept even while the runner
+ * does not look at it: a submitter that finds no room drops the tasks itself. For that the
  * submitter needs the queue: _list, the inbox below its newest entries, the lanes, and the counts
  * of tasks that leave.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Quiescing: suspends several resources, one after the other in the order of their addresses. Each
- * suspension is effective before the next resource is suspended. As with locks, that order keeps
- * two sets from waiting for each other.
+ * suspension is effective before the next resource is suspended. As with locks, the order of
+ * addresses keeps two quiesces from waiting for each other.
  *
  * Invariants:
  * quiesce.order: While the caller waits for resource i, the resources before i are suspended, and

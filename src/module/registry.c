@@ -51,7 +51,7 @@ struct baton_registry {
 	struct baton_registry_options options;
 	struct baton__nameset names;
 	/* Touched by the registry's tasks. */
-	struct baton__search *making; /* whose object `init` initialises now; innermost first */
+	struct baton__search *making; /* the searches whose `init` runs; innermost first */
 	size_t alive;
 	size_t objects;
 	bool ending;
@@ -96,7 +96,7 @@ static void reclaim(struct baton_retired *retired)
 }
 
 /* The registry is being destroyed: has every object ended? An object that is ending may hold
- * references to others until its `bury`: each end that it starts runs before that. */
+ * references to others until its `bury`: the ends of those that it drops run before its `bury`. */
 static void end_if_empty(struct baton_registry *registry)
 {
 	if (registry->objects == 0)
@@ -433,7 +433,7 @@ BATON_EXPORT int baton_registry_destroy(struct baton_registry *registry)
 	struct ending ending = {registry, false};
 	int error = baton_call(&registry->resource, begin_end, &ending, NULL);
 
-	/* The end has begun also where the batch_end behind it has failed. */
+	/* The end has begun even if batch_end has failed afterwards. */
 	if (!ending.begun)
 		return error;
 	error = baton_future_wait(&registry->ended, NULL);

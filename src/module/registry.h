@@ -12,7 +12,7 @@ struct baton__search {
 	struct baton_registry *registry;
 	struct baton_registry_entry key; /* name and hash only */
 	struct baton_registry_entry *entry;
-	struct baton__search *outer; /* in whose `init` this one was asked */
+	struct baton__search *outer; /* the search in whose `init` this one was asked */
 	int error;
 };
 

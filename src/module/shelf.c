@@ -82,8 +82,8 @@ const struct baton__kind baton__suspend_kind = {
 
 /* ---- Unshelving ---- */
 
-/* Releases the resource if no entry waits. False: an entry waits, or the baton is to be shelved: a
- * task has asked for that, whose runner has left the resource to a submitter (lend.h). */
+/* Releases the resource if no entry waits. False: an entry waits, or the baton is to be shelved. (A
+ * task has asked for the shelf, and its runner has left the resource to a submitter, lend.h.) */
 static bool release_empty(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word(resource);

@@ -15,8 +15,8 @@
  *    mark), RUNNING or DONE. resume cancels a PENDING future; in the other cases it unshelves the
  *    resource, once. A suspension of the lower lanes always has a future, which is DONE at once if
  *    the resource was idle; in place of the unshelving, resume sends the kick.
- * suspend.who: `who` of a mark of the lower lanes is constant until the claim of the future. The
- *    thread that cannot cancel the future any more makes the kick of the same memory.
+ * suspend.who: `who` of a mark of the lower lanes is constant until the claim of the future. After
+ *    the claim, resume cannot cancel the future, and makes the kick in the same memory.
  *
  * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
  * the completion of the future, or the capture. Resume: the cancel of the future, the CAS in
@@ -102,7 +102,7 @@ static int unpause(struct baton_task *kick)
 	struct baton_resource *resource = baton__top(baton__self)->resource;
 
 	baton__lanes_unpause(resource);
-	/* It may be this one that was shown, and another one that is still in effect. */
+	/* The gauge may show this suspension, while another one is still in effect. */
 	baton__who_paused(resource, NULL);
 	baton_future_unref(&lower->awaiter.counted.future); /* last touch */
 	return 0;

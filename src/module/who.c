@@ -19,7 +19,7 @@ struct baton__who baton__who_now(void)
 	};
 }
 
-/* Relaxed: hints. A reader may find two of them mixed, once. */
+/* Relaxed: hints. A reader may once find the members of two structs mixed. */
 static void show(struct baton__who *shown, const struct baton__who *who)
 {
 	store_relaxed(&shown->thread, who->thread);
@@ -30,16 +30,16 @@ static void show(struct baton__who *shown, const struct baton__who *who)
 
 /*
  * who.guest: While the baton is on the shelf and no helper has borrowed it, the job is in no queue,
- *    and none puts it into one (turn.h). Then `_next` tells src/gdb/baton-gdb.py who has shelved:
- *    the lowest bit is 1, as of no pointer; the next says that a task has detached itself; above
- *    them is the thread's id. The library does not read that.
+ *    and no thread queues it (turn.h). The job's `_next` then tells src/gdb/baton-gdb.py who has
+ *    shelved. Bit 0 is 1, as in no pointer; bit 1 says that a task has detached itself; the
+ *    thread's id is above. The library does not read this value.
  */
 static void tell_debugger(struct baton_resource *resource, const struct baton__who *who)
 {
 	const uintptr_t told = (uintptr_t)who->thread << 2 | who->detached << 1 | 1;
 
 	BATON_ASSERT(baton__word_is_busy(baton__word(resource)));
-	/* A hint that is exact: only the holder ends HELD, or makes it of another phase. */
+	/* This hint is exact: only the holder ends HELD, or makes another phase HELD. */
 	if (baton__turn_seems_held(resource))
 		store_relaxed(&resource->_job._next, (struct baton_job *)told);
 }

@@ -216,8 +216,8 @@ static int kick_run(struct baton_task *mark)
 	/* [window.kick] seq_cst: before the look for room; pairs with [window.kick] in kick. From
 	 * here on another thread may send the kick again.
 	 * [window.cancel] acquire: what each caller that cancels did before; pairs with
-	 * [window.cancel] in kick. Release is seldom noticed: the look for room after it could be
-	 * older than the thread that makes room, and finds KICKED still. */
+	 * [window.cancel] in kick. Release is seldom noticed: the look for room may miss new room,
+	 * and the thread that has made room may still find KICKED. */
 	uint32_t word = swap_seq_cst(&window->_word, WAITING);
 
 	if (word & CANCEL)
