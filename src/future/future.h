@@ -205,7 +205,7 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits);
 
 /*
  * Takes back the claim of an await's future, if the future is claimed: threads may become visitors
- * by the future again. False: nobody waits for the future any more, and it stays as it is.
+ * by the future again. False: nobody waits for the future any more, and the future stays as it is.
  */
 bool baton__future_unclaim(struct baton_future *future);
 

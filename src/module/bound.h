@@ -18,7 +18,7 @@
  *    two looks: at the second look the bound was full.
  *
  * bound.aside: With WAIT, `_awaits` has marks of submitters that wait for room. A mark comes into
- *    the list only where there is no room and a task that counts waits in a window: such a task
+ *    the list only if there is no room and a task that is not exempt waits in a window: such a task
  *    leaves by `left`, which fires all marks. So no mark is forgotten, and none is in the list of a
  *    resource that is released for good. A reservation that is taken back fires no mark: the
  *    resource is closed, or its executor has ended. Marks whose waiters have gone are freed with

@@ -10,9 +10,9 @@
  *    future afterwards. So the thread that brings `left` to 0 may have the block freed. No
  *    continuation runs for an item that the submitter has run itself, and whose future no other
  *    thread has touched: the submitter counts these items down together, when it has submitted all.
- * fan_out.references: `references` counts the references from outside, and one of the countdown.
- *    The last unref frees the block. So the block exists until each item is over and the promise is
- *    complete.
+ * fan_out.references: `references` counts the references from outside, and one reference of the
+ *    countdown. The last unref frees the block. So the block exists until each item is over and the
+ *    promise is complete.
  * fan_out.continuation: The continuation is in an item's future before the submit, which spares a
  *    then(). No other thread cancels or chains that future.
  *

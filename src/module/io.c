@@ -131,7 +131,7 @@ static void deactivate(struct baton_io *io)
 
 /* ---- Runs ---- */
 
-/* The run does not take place. Last touch, unless `dropped` touches the watch. */
+/* Called if the run does not take place. Last touch, unless `dropped` touches the watch. */
 static void drop_run(struct baton_io *io, int error)
 {
 	baton_io_dropped_fn dropped = io->_dropped;
@@ -228,7 +228,7 @@ static int run_watch(struct baton_task *task)
 
 /* ---- The thread ---- */
 
-/* An event of the watch. True: the caller submits the watch's task. */
+/* Handles an event of the watch. True: the caller submits the watch's task. */
 static bool event(struct baton_io *io)
 {
 	bool busy = state_of(io) & (QUEUED | RUNNING);

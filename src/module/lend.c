@@ -84,7 +84,7 @@ static void lend_return(struct baton_resource *resource)
 	uint32_t taken = BATON__TAKEN;
 
 	/* [lend.queue] release: what this submitter did with the queue; pairs with [lend.queue] in
-	 * lend_take and regain. Last touch, if true. */
+	 * lend_take and regain. Last touch, if the CAS succeeds. */
 	if (cas_release(word, &taken, BATON__OPEN))
 		return;
 	/* [lend.baton] acquire: all that the holder did; pairs with [lend.baton] in regain */

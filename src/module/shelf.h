@@ -8,8 +8,8 @@
 
 /*
  * Called by the holder in a task of the resource, which need not be the innermost task of this
- * thread: when that task returns, the runner leaves. At most once per task. While no thread knows
- * that it is to unshelve, the holder may take the shelve back by baton__turn_unwant_shelf().
+ * thread: when that task returns, the runner leaves. At most once per task. As long as no thread
+ * has been told to unshelve, the holder may take the shelve back by baton__turn_unwant_shelf().
  */
 void baton__shelve(struct baton_resource *resource);
 

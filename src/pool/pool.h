@@ -63,7 +63,7 @@ struct baton_pool {
 	uint32_t starting;   /* threads that have not said how they started; futex word */
 	int32_t start_error; /* of one of the threads that did not start */
 	uint32_t live;       /* threads that have not ended; futex word */
-	uint32_t calls;      /* spares called and not yet up, and a bit; futex word; see crew.c */
+	uint32_t calls;      /* spares called and not yet up, CALLS_END; futex word; see crew.c */
 	uint32_t threads;    /* threads counted against threads_max; see crew.c */
 	uint32_t haste;      /* not 0: brackets last; 0: brackets are short; see vacancy.c */
 	uint32_t retired;    /* the mate that has retired and is not joined: index + 1; 0: none */

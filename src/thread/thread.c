@@ -119,7 +119,7 @@ static void on_fork_in_child(void)
 		store_relaxed(&thread->asleep, 0);
 		store_relaxed(&thread->inside, NULL);
 		if (thread->epoch)
-			thread->epoch->active = 0; /* nor is it in a section */
+			thread->epoch->active = 0; /* that thread is in no section */
 	}
 	store_relaxed(&sleepers, 0);
 	if (baton__self != &nobody)

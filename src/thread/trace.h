@@ -70,7 +70,7 @@ BATON_INLINE bool baton__trace_is_on(void)
 /* Writes an event. Without memory for a ring nothing is written. */
 void baton__trace(const struct baton__event *event);
 
-/* Is the run that begins to be written? Called once for each run, while a trace is on. */
+/* Must this run be written? Called when a run begins, once for each run, while a trace is on. */
 bool baton__trace_run_begins(void);
 
 /* Writes a run (BATON__EVENT_RAN) that has lasted for `ns`. */
