@@ -116,10 +116,13 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
 	           !baton__word_capture_plain(&self->head, resource)) {
 		return BATON_INLINE_OTHER;
 	}
-	if ((flags & BATON__BARE) && BATON_LIKELY(!self->top))
+	if ((flags & BATON__BARE) && BATON_LIKELY(!self->top)) {
 		baton__top_set(&self->top, (uintptr_t)resource | BATON_INLINE_BARE);
-	else
-		baton__frame_enter(self, held->frame, resource, depth);
+		return BATON_INLINE_HELD;
+	}
+	baton__frame_enter(self, held->frame, resource, depth);
+	if (flags & BATON__COUNTED)
+		held->frame->value = NULL; /* baton__task_failed asks for it */
 	return BATON_INLINE_HELD;
 }
 

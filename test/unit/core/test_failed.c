@@ -248,6 +248,50 @@ Test(failed, what_a_detached_function_returns_is_ignored, .timeout = 5)
 	}
 }
 
+struct nested {
+	struct baton_task task;
+	struct baton_resource *inner;
+};
+
+/* The second task's frame may lie where the first task's frame has lain. */
+static int submit_inside(struct baton_task *task)
+{
+	const struct nested *nested = baton_container_of(task, struct nested, task);
+	struct baton_task first = BATON_TASK_INIT(detach_and_fail, NULL);
+	struct baton_task second = BATON_TASK_INIT(fail, NULL);
+
+	MUST(baton_submit(nested->inner, &first) == 0);
+	MUST(baton_detached_complete(&token, 0, NULL) == 0);
+	MUST(told.count == 0);
+	MUST(baton_submit(nested->inner, &second) == 0);
+	return 0;
+}
+
+Test(failed, a_detached_task_does_not_hide_the_next_failure_inside_a_task, .timeout = 5)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
+
+	for (int limited = 0; limited < 2; limited++) {
+		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+		struct baton_resource_stats stats = {0}, copy;
+		struct baton_resource inner;
+		struct nested nested = {BATON_TASK_INIT(submit_inside, NULL), &inner};
+
+		config.failed = failed;
+		config.capture_limit_ns = limited ? BATON_NEVER : 0;
+		baton_resource_init(&inner, &config);
+		baton_resource_set_stats(&inner, &stats);
+		baton_detached_init(&token);
+		memset(&told, 0, sizeof(told));
+		cr_assert_eq(baton_submit(&outer, &nested.task), 0);
+		cr_assert_eq(told.count, 1);
+		baton_resource_stats_read(&stats, &copy);
+		cr_assert_eq(copy.failed, 1);
+		resource_end(&inner);
+	}
+	resource_end(&outer);
+}
+
 /* ---- Batches ---- */
 
 static int end_fails(struct baton_resource *resource)
