@@ -41,9 +41,8 @@ static int reserve_unlaned(struct baton_resource *resource, struct baton_task *f
 	lanes_are_missing(resource);
 }
 
-static void captured_unlaned(struct baton_resource *resource, const struct baton_task *task)
+static bool lend_unlaned(struct baton_resource *resource)
 {
-	(void)task;
 	lanes_are_missing(resource);
 }
 
@@ -53,9 +52,8 @@ static const struct baton__backlog both = {LANES, BOUND};
 static const struct baton__backlog dropping = {LANES, BOUND, .lend = baton__lend_open,
                                                .regain = baton__lend_regain};
 /* The table of a bound that drops queued tasks, as long as the resource has no lanes: the first
- * submit stops at an assertion. */
-static const struct baton__backlog unlaned = {.reserve = reserve_unlaned,
-                                              .captured = captured_unlaned};
+ * submit or call stops at an assertion, where it queues a task or is about to run one. */
+static const struct baton__backlog unlaned = {.reserve = reserve_unlaned, .lend = lend_unlaned};
 
 static const struct baton__backlog *table_of(const struct baton__extension *extension)
 {

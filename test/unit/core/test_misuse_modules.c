@@ -317,6 +317,31 @@ static void dropping_without_lanes(void)
 	bounded_without_lanes(baton_submit);
 }
 
+/* The first submit of a thread takes a longer way than the next. */
+static void dropping_without_lanes_again(void)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
+	struct baton_task task = BATON_TASK_INIT(idle_run, NULL);
+
+	MUST(baton_submit(&other, &task) == 0);
+	bounded_without_lanes(baton_submit);
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int call_instead(struct baton_resource *resource, struct baton_task *task)
+{
+	return baton_call(resource, nothing, NULL, NULL);
+}
+
+static void call_without_lanes(void)
+{
+	bounded_without_lanes(call_instead);
+}
+
 static int submit_two(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_task other = BATON_TASK_INIT(idle_run, NULL);
@@ -422,6 +447,9 @@ static const struct mistake mistakes[] = {
 	{lanes_not_initialised,
          "baton_resource_set_lanes: \"topic/7\" was given lanes that are not initialised"},
 	{dropping_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
+	{dropping_without_lanes_again,
+	 "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
+	{call_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{batch_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{bounded_in_use, "baton_resource_set_bound: \"topic/7\" is in use"},
 	{anothers_executor, "baton_manual_run_one: " ANOTHERS},
