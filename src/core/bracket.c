@@ -16,7 +16,17 @@ BATON_NOINLINE void baton__go_on_captured(struct baton_resource *resource, uint3
 	struct baton__stay stay;
 
 	baton__frame_push(&stay.frame, resource);
+	stay.until_ns = 0;
 	baton__run_captured(&stay, ran, own);
+}
+
+BATON_NOINLINE void baton__go_on_in_time(struct baton_resource *resource, uint64_t until_ns)
+{
+	struct baton__stay stay;
+
+	baton__frame_push(&stay.frame, resource);
+	stay.until_ns = until_ns;
+	baton__run_captured(&stay, 1, 1);
 }
 
 BATON_NOINLINE void baton__leave_outer(void)
@@ -43,57 +53,51 @@ BATON_NOINLINE void baton__guard_left(void)
 		task_was_left(frame->resource);
 }
 
-BATON_INLINE bool bracket_counted(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                  void **value, unsigned flags, uint32_t depth_max)
-{
-	const unsigned counted = BATON__BARE | BATON__FRAMED | BATON__COUNTED | BATON__ANY_SPECIAL;
+#define ANY_SPECIAL (BATON__BARE | BATON__FRAMED | BATON__COUNTED | BATON__ANY_SPECIAL)
 
-	return baton__bracket(resource, fn, arg, value, counted | flags, depth_max) ==
+/* Four copies: what one of them lacks is not on its stack. */
+BATON_INLINE bool any_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                              void **value, unsigned flags, uint32_t depth_max)
+{
+	return baton__bracket(resource, fn, arg, value, ANY_SPECIAL | flags, depth_max) ==
 	       BATON_INLINE_HELD;
 }
 
-static BATON_NOINLINE bool task_counted(struct baton_resource *resource, void *task)
+static BATON_NOINLINE bool run_task(struct baton_resource *resource, void *task)
 {
-	return bracket_counted(resource, NULL, task, NULL, BATON__TASK, BATON_NESTING_MAX);
+	return any_special(resource, NULL, task, NULL, BATON__TASK, BATON_NESTING_MAX);
 }
 
-static BATON_NOINLINE bool function_counted(struct baton_resource *resource, baton_call_fn fn,
-                                            void *arg, void **value, uint32_t depth_max)
+static BATON_NOINLINE bool run_task_in_time(struct baton_resource *resource, void *task)
 {
-	return bracket_counted(resource, fn, arg, value, 0, depth_max);
+	return any_special(resource, NULL, task, NULL, BATON__TASK | BATON__IN_TIME,
+	                   BATON_NESTING_MAX);
 }
 
-/* The function may ask whether its time is over: baton_should_yield(). */
-static BATON_NOINLINE bool bracket_in_time(struct baton_resource *resource, baton_call_fn fn,
-                                           void *arg, void **value, unsigned flags,
-                                           uint32_t depth_max)
+static BATON_NOINLINE bool run_function(struct baton_resource *resource, baton_call_fn fn,
+                                        void *arg, void **value, uint32_t depth_max)
 {
-	struct baton__thread *self = baton__self;
-	const uint32_t calling_max = baton__weigh(self, 1);
-	struct baton__stay *outer = self->timed;
-	struct baton__stay stay = {.frame.resource = resource};
-	bool ran;
+	return any_special(resource, fn, arg, value, 0, depth_max);
+}
 
-	baton__stay_limit(&stay);
-	self->timed = &stay;
-	ran = flags & BATON__TASK ? task_counted(resource, arg)
-	                          : function_counted(resource, fn, arg, value, depth_max);
-	self->timed = outer;
-	self->calling_max = calling_max;
-	return ran;
+static BATON_NOINLINE bool run_function_in_time(struct baton_resource *resource, baton_call_fn fn,
+                                                void *arg, void **value, uint32_t depth_max)
+{
+	return any_special(resource, fn, arg, value, BATON__IN_TIME, depth_max);
 }
 
 BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, baton_call_fn fn,
                                                void *arg, void **value, unsigned flags,
                                                uint32_t depth_max)
 {
-	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
-	    baton__depth(baton__self) >= depth_max)
+	const bool in_time = baton__timed(resource);
+
+	if (!baton__capture_limit(resource) || baton__hooked(resource))
 		return false;
-	if (baton__timed(resource))
-		return bracket_in_time(resource, fn, arg, value, flags, depth_max);
-	return flags & BATON__TASK ? task_counted(resource, arg)
-	                           : function_counted(resource, fn, arg, value, depth_max);
+	if (flags & BATON__TASK)
+		return in_time ? run_task_in_time(resource, arg) : run_task(resource, arg);
+	return in_time ? run_function_in_time(resource, fn, arg, value, depth_max)
+	               : run_function(resource, fn, arg, value, depth_max);
 }
 
 #ifndef BATON_CHECKED

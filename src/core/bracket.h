@@ -14,9 +14,11 @@
 #include "base/checked.h"
 #include "core/backlog.h"
 #include "core/frame.h"
+#include "core/place.h"
 #include "core/resource.h"
 #include "core/run.h"
 #include "core/stats.h"
+#include "core/stay.h"
 
 /* ---- The guard ---- */
 
@@ -52,13 +54,15 @@ BATON_INLINE void baton__guard_end(const bool *guard)
  * neither an extension nor drain hooks. COUNTED with ANY_SPECIAL: for any SPECIAL resource without
  * drain hooks.
  *
- * TASK: the bracket runs a task, not a function.
+ * IN_TIME, with ANY_SPECIAL: the resource has a limit in time. TASK: the bracket runs a task, not a
+ * function.
  */
 #define BATON__BARE 1U
 #define BATON__FRAMED 2U
 #define BATON__COUNTED 4U
 #define BATON__ANY_SPECIAL 8U
 #define BATON__TASK 16U
+#define BATON__IN_TIME 32U
 
 BATON_INLINE bool baton__is_bare(unsigned flags)
 {
@@ -73,13 +77,18 @@ struct baton__held {
 	struct baton_resource_stats *stats; /* with COUNTED; or NULL */
 	uintptr_t mode;                     /* as captured */
 	bool lent;                          /* with COUNTED: submitters have the queue */
+	uint64_t until_ns;                  /* with IN_TIME: as in baton__stay */
 };
 
 /*
  * Continues as the runner, and releases: for a bracket that has not released the resource. The
  * thread's `top` is as it was before the bracket. `ran`, `own`: as in baton__run_captured.
+ *
+ * in_time: the same in the time that the function has begun by asking for it. `until_ns`: the
+ * stay's.
  */
 void baton__go_on_captured(struct baton_resource *resource, uint32_t ran, uint32_t own);
+void baton__go_on_in_time(struct baton_resource *resource, uint64_t until_ns);
 
 /* Leaves a bracket of the outermost baton whose thread has got a frame meanwhile. */
 void baton__leave_outer(void);
@@ -106,6 +115,7 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
 	             : flags & BATON__COUNTED   ? BATON__SPECIAL
 	                                        : BATON__NORMAL;
 	held->lent = false;
+	held->until_ns = 0;
 	depth = baton__depth(self);
 	if (BATON_UNLIKELY(depth >= depth_max))
 		return BATON_INLINE_NESTED;
@@ -206,7 +216,11 @@ BATON_INLINE void baton__leave(struct baton__held *held, unsigned flags, uint32_
 	else if (!(flags & (BATON__BARE | BATON__COUNTED)))
 		baton__leave_framed(held->frame, ran, own);
 	/* A submitter that has had the queue may have left tasks in it: the drain looks. */
-	else if (!baton__pop_release(baton__self, held->resource, held->mode, held->lent))
+	else if (baton__pop_release(baton__self, held->resource, held->mode, held->lent))
+		return;
+	else if (flags & BATON__IN_TIME)
+		baton__go_on_in_time(held->resource, held->until_ns);
+	else
 		baton__go_on_captured(held->resource, ran, own);
 }
 
@@ -228,6 +242,34 @@ BATON_INLINE void baton__bracket_ends(struct baton__held *held, struct baton_tas
 	baton__stats_executed(held->stats);
 }
 
+/* The time of an IN_TIME bracket's function, which may ask whether it is over
+ * (baton_should_yield). */
+struct baton__time {
+	struct baton__stay stay;
+	struct baton__stay *outer;
+	uint32_t calling_max;
+};
+
+BATON_INLINE void baton__time_begins(struct baton__time *time, const struct baton__held *held)
+{
+	struct baton__thread *self = baton__self;
+
+	time->stay = (struct baton__stay){.frame.resource = held->resource};
+	baton__stay_limit(&time->stay);
+	time->outer = self->timed;
+	self->timed = &time->stay;
+	time->calling_max = baton__weigh(self, 1);
+}
+
+BATON_INLINE void baton__time_ends(const struct baton__time *time, struct baton__held *held)
+{
+	struct baton__thread *self = baton__self;
+
+	held->until_ns = time->stay.until_ns;
+	self->timed = time->outer;
+	self->calling_max = time->calling_max;
+}
+
 /*
  * Runs fn(arg) in a bracket, and puts its result into `*value` unless `value` is NULL. With TASK:
  * runs the task `arg`, which has neither future nor kind. HELD: it has run. Else, as enter: nothing
@@ -240,6 +282,7 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 	struct baton_task *const task = flags & BATON__TASK ? arg : NULL;
 	struct baton__frame frame;
 	struct baton__held held = {.frame = &frame};
+	struct baton__time time;
 	void *result = NULL;
 	enum baton_inline_way way;
 	int status = 0;
@@ -251,6 +294,8 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 	if (flags & BATON__COUNTED)
 		baton__bracket_begins(&held, flags,
 		                      flags & BATON__TASK ? (uintptr_t)task->_run : (uintptr_t)fn);
+	if (flags & BATON__IN_TIME)
+		baton__time_begins(&time, &held);
 	if (flags & BATON__TASK) {
 		BATON__CHECKED(enter(resource, task));
 		status = task->_run(task); /* last touch of the task */
@@ -262,6 +307,8 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 		*value = result;
 	if (flags & BATON__COUNTED)
 		baton__bracket_ends(&held, task, status);
+	if (flags & BATON__IN_TIME)
+		baton__time_ends(&time, &held);
 	baton__leave(&held, flags, 1, 1);
 	return BATON_INLINE_HELD;
 }

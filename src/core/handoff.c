@@ -127,14 +127,14 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 }
 
 /*
- * Gives a stay the capture limits; the frame keeps its values. The `own` tasks of the submitter are
- * not cut (L8): a hand-off in the middle of a batch would cost more than its tasks.
+ * Gives a stay the capture limits; the frame and `until_ns` keep their values. The `own` tasks of
+ * the submitter are not cut (L8): a hand-off in the middle of a batch would cost more than its
+ * tasks.
  */
 static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 {
 	stay->after = NULL;
 	stay->until = NULL;
-	stay->until_ns = 0;
 	stay->borrowed = false;
 	stay->ran = ran > 0;
 	baton__stay_limit(stay);
@@ -155,6 +155,7 @@ void baton__go_on(struct baton_resource *resource, enum baton__place place, uint
 	struct baton__stay stay;
 
 	baton__frame_push(&stay.frame, resource);
+	stay.until_ns = 0;
 	limit(&stay, 0, own);
 	baton__stay(&stay, place);
 }

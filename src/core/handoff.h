@@ -37,8 +37,9 @@ void baton__stay(struct baton__stay *stay, enum baton__place place);
 void baton__go_on(struct baton_resource *resource, enum baton__place place, uint32_t own);
 
 /*
- * The same after a capture, for a stay with a frame and nothing else. The limits are the capture
- * limits, which also count the `ran` tasks that have run already. `own`: as in baton__go_on.
+ * The same after a capture, for a stay of which only the frame and `until_ns` are set. The limits
+ * are the capture limits, which also count the `ran` tasks that have run already. `own`: as in
+ * baton__go_on.
  */
 void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own);
 

@@ -70,6 +70,7 @@ static void run_here(struct baton_resource *resource, const struct chain *chain)
 	else
 		baton__backlog_keep(resource, chain->first);
 	baton__frame_push(&stay.frame, resource);
+	stay.until_ns = 0;
 	baton__run_captured(&stay, 0, chain->count);
 }
 

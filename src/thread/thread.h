@@ -113,7 +113,7 @@ struct baton__thread {
 	struct baton_plain_job debt_job; /* pays the debts; in `deferred` while debt_queued */
 	bool debt_queued;
 	bool debt_paying;
-	struct baton__stay *timed; /* drain.c, call.c: the innermost stay with a time limit */
+	struct baton__stay *timed; /* drain.c, bracket.h: the innermost stay with a time limit */
 	/* call.c, bound.c: the innermost call with a deadline that is being submitted, or NULL */
 	const struct baton__in_time {
 		const struct baton_task *task;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When baton_should_yield() tells a long task or job to make room, and when not. */
+#include "stash.h"
 #include "support.h"
 
 #define MS ((uint64_t)1000000)
@@ -282,6 +283,55 @@ Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 	cr_assert_eq(baton_submit(&outer, &task), 0);
 	resource_end(&resource);
 	resource_end(&outer);
+}
+
+/* The function has asked, its time is over, and a task waits behind it. */
+static void enter_for_too_long(unsigned way, struct baton_resource *resource, struct asker *other)
+{
+	*other = (struct asker){.task = BATON_TASK_INIT(asker_run, NULL)};
+	alone = (struct asker){.resource = resource, .other = &other->task, .spin_ns = 3 * MS};
+	other->before = true;
+	cr_assert_eq(enter_alone(way, resource), 0);
+	cr_assert(alone.after);
+}
+
+Test(should_yield, a_question_begins_the_time_of_the_whole_stay, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct asker other;
+	struct stash stash;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	config.capture_limit_ns = 2 * MS;
+	baton_resource_init(&resource, &config);
+	for (unsigned way = 0; way < 6; way++) {
+		enter_for_too_long(way, &resource, &other);
+		cr_expect(other.before, "way %u: the task behind has run in the stay", way);
+		stash_run(&stash);
+		cr_expect_not(other.before);
+	}
+	resource_end(&resource);
+}
+
+Test(should_yield, a_stay_without_limits_has_not_the_time_of_the_stay_before, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct asker other;
+	struct stash stash;
+
+	stash_init(&stash);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	config.executor = &stash.executor;
+	config.capture_limit_ns = 2 * MS;
+	baton_resource_init(&resource, &config);
+	for (unsigned way = 0; way < 6; way++) {
+		enter_for_too_long(way, &resource, &other);
+		cr_expect_not(other.before, "way %u", way);
+	}
+	resource_end(&resource);
 }
 
 static void *do_nothing(void *arg)
