@@ -111,6 +111,28 @@ void by_post()
 	(void)baton_post(&topic, call, nullptr);
 }
 
+int fail(baton_task *)
+{
+	return 1;
+}
+
+void leave_when_told(baton_resource *, baton_task *, int)
+{
+	leave();
+}
+
+/* The task has returned; config->failed is left. */
+void by_failed()
+{
+	baton_resource_config config = BATON_RESOURCE_CONFIG_NAMED("topic/7");
+	baton_task task = BATON_TASK_INIT(fail, nullptr);
+	baton_resource telling;
+
+	config.failed = leave_when_told;
+	baton_resource_init(&telling, &config);
+	(void)baton_submit(&telling, &task);
+}
+
 /* As one of others' tasks, in the runner's drain. */
 void *submit_more(void *task)
 {
@@ -148,6 +170,7 @@ const way ways_in[] = {
 	{"batch", by_batch},
 	{"call", by_call},
 	{"post", by_post},
+	{"failed", by_failed},
 	{"drain", in_the_drain},
 	{"submit, inlined", by_submit_inlined},
 	{"call, inlined", by_call_inlined},
