@@ -169,7 +169,7 @@ static struct baton_registry_entry *allocate(const struct baton__search *request
 	return entry;
 }
 
-/* Does `init` initialise an object of that name already? */
+/* Does the `init` of an object of that name run already? */
 static bool is_being_made(const struct baton__search *request)
 {
 	const struct baton_registry_entry *key = &request->key;

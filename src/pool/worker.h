@@ -28,7 +28,7 @@ enum baton__unannounced {
 	BATON__NOTHING_UNANNOUNCED = 0,
 	/* a push to its run queue (put_behind), or a deadline (take_alarm, next_job) */
 	BATON__WORK_UNANNOUNCED,
-	/* its next job is the wheel's, which sets a deadline: WORK after that job */
+	/* its next job, the wheel's, sets a deadline: the value is WORK after that job */
 	BATON__WHEEL_UNANNOUNCED,
 };
 
