@@ -34,25 +34,6 @@ BATON_NOINLINE void baton__leave_outer(void)
 	baton__leave_framed(&baton__self_again->outer, 1, 1);
 }
 
-/* Ends the process: the function of a task, or of a call, was left by unwinding. */
-static void task_was_left(const struct baton_resource *resource)
-{
-	BATON_MISUSE_OF("a task", baton__name(resource),
-	                "was left by an exception, pthread_exit or a cancellation: a task's "
-	                "function returns");
-}
-
-BATON_NOINLINE void baton__guard_left(void)
-{
-	const struct baton__frame *frame = baton__frames(baton__self);
-
-	/* Ends at the frame of the bracket. The frames above that frame are of callbacks. */
-	while (frame && !frame->resource)
-		frame = baton__frame_of(frame->below);
-	if (frame)
-		task_was_left(frame->resource);
-}
-
 #define ANY_SPECIAL (BATON__BARE | BATON__FRAMED | BATON__COUNTED | BATON__ANY_SPECIAL)
 
 /* Four copies: what one of them lacks is not on its stack. */
@@ -116,7 +97,7 @@ BATON_EXPORT void baton_inline_end_v2(struct baton_resource *resource)
 
 BATON_EXPORT void baton_inline_left_v2(const struct baton_resource *resource)
 {
-	task_was_left(resource);
+	baton__task_was_left(resource);
 }
 #endif
 

@@ -14,32 +14,12 @@
 #include "base/checked.h"
 #include "core/backlog.h"
 #include "core/frame.h"
+#include "core/guard.h"
 #include "core/place.h"
 #include "core/resource.h"
 #include "core/run.h"
 #include "core/stats.h"
 #include "core/stay.h"
-
-/* ---- The guard ---- */
-
-/*
- * The guard of a task's function, which must return. If unwinding left the function (a C++
- * exception, pthread_exit, the cancellation of its thread), the baton would be held for ever, and
- * frames would lie on a stack that is gone. The guard ends the process instead. The guard is a
- * cleanup, which unwinding runs (-fexceptions). A function that returns pays nothing: the guard is
- * false then, and the compiler drops the check. The guard keeps no value across the function
- * (leave_bare): it reads the resource from the thread's record.
- */
-void baton__guard_left(void);
-
-BATON_INLINE void baton__guard_end(const bool *guard)
-{
-	if (*guard)
-		baton__guard_left();
-}
-
-/* Declares the guard `name`. When the user's function has returned, set `name` to false. */
-#define BATON_GUARD(name) bool name __attribute__((cleanup(baton__guard_end))) = true
 
 /* ---- Enter and leave ---- */
 

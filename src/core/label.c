@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The setters of a stamp; and labelled tasks, whose type is like a user's task type. */
+/* Tags; the setters of a stamp; labelled tasks, whose type is like a user's task type. */
 #include "core/label.h"
 
 #include "base/atomic.h"
@@ -63,4 +63,26 @@ BATON_EXPORT void baton_labelled_init(struct baton_labelled *labelled, baton_tas
 {
 	*labelled = (struct baton_labelled){._fn = fn, ._future = future};
 	baton_task_init_typed(&labelled->task, &labelled_task_type);
+}
+
+/* ---- Tags: a generation, and the number of stamps that hold the tag. Wait-free ---- */
+
+BATON_EXPORT void baton_tag_init(struct baton_tag *tag)
+{
+	*tag = (struct baton_tag)BATON_TAG_INIT;
+}
+
+BATON_EXPORT void baton_tag_cancel(struct baton_tag *tag)
+{
+	/* [tag.generation] release: what the canceller did; pairs with [tag.generation] in
+	 * baton__tag_generation. Linearisation point. Release is enough: the caller learns nothing
+	 * by it. */
+	(void)sub_acq_rel(&tag->_generation, 1);
+}
+
+BATON_EXPORT uint64_t baton_tag_held(const struct baton_tag *tag)
+{
+	/* [tag.held] acquire: the looks of the stamps that have let go; pairs with [tag.held] in
+	 * baton__tag_let_go */
+	return load_acquire(&tag->_held);
 }

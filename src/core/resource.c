@@ -3,6 +3,7 @@
 #include "core/resource.h"
 
 #include "base/checked.h"
+#include "core/guard.h"
 #include "core/stats.h"
 
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource,
@@ -61,4 +62,22 @@ BATON_EXPORT bool baton_resource_is_closed(const struct baton_resource *resource
 BATON_EXPORT bool baton_resource_is_idle(const struct baton_resource *resource)
 {
 	return !baton__word_is_busy(baton__word_settled(resource));
+}
+
+void baton__task_was_left(const struct baton_resource *resource)
+{
+	BATON_MISUSE_OF("a task", baton__name(resource),
+	                "was left by an exception, pthread_exit or a cancellation: a task's "
+	                "function returns");
+}
+
+BATON_NOINLINE void baton__guard_left(void)
+{
+	const struct baton__frame *frame = baton__frames(baton__self);
+
+	/* Ends at the frame of the bracket. The frames above that frame are of callbacks. */
+	while (frame && !frame->resource)
+		frame = baton__frame_of(frame->below);
+	if (frame)
+		baton__task_was_left(frame->resource);
 }
