@@ -12,6 +12,7 @@
 #include <baton/task.h>
 
 #include "base/checked.h"
+#include "base/probe.h"
 #include "core/backlog.h"
 #include "core/frame.h"
 #include "core/guard.h"
@@ -277,6 +278,8 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 	if (flags & BATON__IN_TIME)
 		baton__time_begins(&time, &held);
 	if (flags & BATON__TASK) {
+		if ((flags & BATON__ANY_SPECIAL) && baton__has_extras(resource))
+			BATON_PROBE(capture, resource, task);
 		BATON__CHECKED(enter(resource, task));
 		status = task->_run(task); /* last touch of the task */
 	} else {

@@ -82,6 +82,21 @@ static void capture(void)
 	tell("close", &resource, number(0)); /* was not busy */
 }
 
+/* A plain task that captures its resource, which has lanes. */
+static void capture_laned(void)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	struct baton_task task = BATON_TASK_INIT(nothing, NULL);
+	struct baton_lane array[1];
+	struct baton_lanes lanes;
+
+	baton_lanes_init(&lanes, array, 1, NULL);
+	baton_resource_set_lanes(&resource, &lanes);
+	MUST(!baton_submit(&resource, &task));
+	tell("capture", &resource, &task);
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
+}
+
 /* One task waits, and is cancelled; there is no room for another one. */
 static void refuse(struct baton_manual *manual, const struct baton_resource_config *config)
 {
@@ -244,6 +259,7 @@ int main(int argc, char **argv)
 		tasks(manual, &resource);
 		plain_task(manual, &config);
 		capture();
+		capture_laned();
 		refuse(manual, &config);
 		refuse_hand_off();
 		timer(manual, &resource);
