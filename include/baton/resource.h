@@ -280,9 +280,9 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * finds the resource busy may look again a few times within about two microseconds, and capture,
  * before it leaves the task behind. At a resource that it finds busy again and again these are
  * about eight microseconds. The less often a second look has helped the thread, the less often it
- * looks (src/core/barge.c). The same holds for a batch, post and async. If several threads submit
- * at the same moment, one of them succeeds; each other one tries again, at most five microseconds
- * later.
+ * looks (src/core/contention.c). The same holds for a batch, post and async. If several threads
+ * submit at the same moment, one of them succeeds; each other one tries again, at most five
+ * microseconds later.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().

@@ -66,7 +66,7 @@ struct baton__parcel {
 /*
  * The free nodes of one slab, as a bitmap: a node is the bit of its first cache line. They are used
  * in the order of their addresses: the runner that walks over the tasks in them finds equal steps,
- * and fetches them ahead (core/ahead.h).
+ * and fetches them ahead (core/contention.h).
  */
 struct baton__window {
 	uintptr_t slab;

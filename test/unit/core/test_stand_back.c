@@ -119,8 +119,8 @@ Test(stand_back, a_resource_that_is_handed_off_meanwhile_is_no_failure_but_costs
 	fixture_manual();
 	/* Ends: while both threads have a CPU, the resource is handed off during a pause; the
 	 * pauses of a hot resource are long. A round does not count if the resource was busy at
-	 * each look: then barge_next is 64; nor if it was in the queue at the first look: then
-	 * barge_skip is still 7. */
+	 * each look: then stand_back_next is 64; nor if it was in the queue at the first look: then
+	 * stand_back_skip is still 7. */
 	do {
 		cr_assert_not(stand_back_from_sprinter(hot, &fix.steps[0].task));
 		cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
