@@ -2,6 +2,8 @@
 /* Cycles of waits over several resources and threads: one wait is refused, and can name them. */
 #include "support.h"
 
+#include <baton/epoch.h>
+
 #define RING_MAX 20
 
 /* Thread i holds resource i, and waits for resource i + 1, when all of them hold theirs. */
@@ -61,6 +63,10 @@ static void *hold_and_wait(void *arg)
 		ring->length = baton_deadlock_cycle(ring->links, BATON_DEADLOCK_MAX);
 		if (ring->length <= BATON_DEADLOCK_MAX)
 			MUST(baton_held(ring->links[ring->length - 1].resource));
+		/* The names have left alone what else the thread's record holds. */
+		MUST(!baton_epoch_inside());
+		MUST(baton_epoch_enter() == 0);
+		baton_epoch_leave();
 		atomic_fetch_add(&ring->refused, 1);
 	} else if (status == -ETIMEDOUT) {
 		atomic_fetch_add(&ring->timed_out, 1);
@@ -242,11 +248,28 @@ static int submit_a_batch(struct baton_resource *resource, struct baton_task *ta
 	return baton_submit_batch(resource, &task, 1);
 }
 
+static int nothing(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+/* Nobody waits for the last task of the batch. */
+static int submit_before_another(struct baton_resource *resource, struct baton_task *task)
+{
+	static struct baton_task last;
+	struct baton_task *const tasks[] = {task, &last};
+
+	baton_task_init(&last, nothing, NULL);
+	return baton_submit_batch(resource, tasks, 2);
+}
+
 Test(cycle, is_closed_by_a_submit_to_the_resource_that_the_sleeper_holds, .timeout = 10)
 {
 	is_closed_by(baton_submit);
 	is_closed_by(baton_submit_later);
 	is_closed_by(submit_a_batch);
+	is_closed_by(submit_before_another);
 }
 
 /* ---- Any, all, promises, cancelled ---- */
