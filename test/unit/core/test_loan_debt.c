@@ -2,6 +2,9 @@
 /* Debts (L12): loans of tasks, paid when the stack is unwound, or revoked by a last holder. */
 #include "loans.h"
 
+#include <baton/bound.h>
+
+#include <errno.h>
 #include <string.h>
 
 struct outer {
@@ -213,5 +216,61 @@ Test(loan_debt, a_task_owes_to_so_many_resources_at_most_and_pays_each_of_them, 
 	cr_assert_eq(waiting(&many[BATON__DEBTS_MAX]), 103, "one too many");
 	for (int i = 0; i <= BATON__DEBTS_MAX; i++)
 		queue_end(&many[i]);
+	resource_end(&stage);
+}
+
+static int nothing(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+struct bounded {
+	struct baton_task outer;
+	struct baton_resource *resource;
+	struct baton_task accepted;
+	struct baton_task refused;
+};
+
+static int submit_one_too_many(struct baton_task *task)
+{
+	struct bounded *bounded = baton_container_of(task, struct bounded, outer);
+
+	baton__self->learnt.loan_skip = 0;
+	cr_assert_eq(baton_submit(bounded->resource, &bounded->accepted), 0);
+	cr_assert_eq(baton_submit(bounded->resource, &bounded->refused), -EAGAIN);
+	return 0;
+}
+
+Test(loan_debt, of_a_submit_that_is_refused_is_dropped, .timeout = 10)
+{
+	const struct baton_bound_config limits = {.tasks_max = 2};
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource resource;
+	struct baton_bound bound;
+	struct baton_task first;
+	struct bounded bounded = {.resource = &resource};
+	struct stash stash;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, &config);
+	baton_bound_init(&bound, &limits);
+	baton_resource_set_bound(&resource, &bound);
+	thread_forgets();
+	baton_task_init(&first, nothing, NULL);
+	baton_task_init(&bounded.accepted, nothing, NULL);
+	baton_task_init(&bounded.refused, nothing, NULL);
+	baton_task_init(&bounded.outer, submit_one_too_many, NULL);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&resource, &first), 0);
+	cr_assert_eq(baton_resource_resume_later(&suspension), 0);
+	cr_assert_eq(atomic_load(&stash.count), 1);
+	cr_assert_eq(baton_submit(&stage, &bounded.outer), 0);
+	stash_run(&stash);
+	/* Ends only if no debt keeps it. */
+	resource_end(&resource);
 	resource_end(&stage);
 }
