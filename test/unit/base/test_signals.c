@@ -2,6 +2,7 @@
 /* The library's threads block all signals but those that a thread's own mistake raises. */
 #include "support.h"
 
+#include <baton/blocking.h>
 #include <baton/board.h>
 #include <baton/io.h>
 #include <baton/timer.h>
@@ -43,6 +44,57 @@ static void *tell_mask(void *mask)
 {
 	MUST(pthread_sigmask(SIG_SETMASK, NULL, mask) == 0);
 	return NULL;
+}
+
+struct blocked {
+	struct baton_resource resource;
+	sem_t entered;
+	sem_t go_on;
+};
+
+static void *block(void *arg)
+{
+	struct blocked *blocked = arg;
+
+	baton_blocking_begin();
+	gate_open(&blocked->entered);
+	gate_pass(&blocked->go_on);
+	baton_blocking_end();
+	return NULL;
+}
+
+/* The only worker blocks, so this thread's submit starts a spare. */
+static void looks_at_spare(const sigset_t *own)
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource on_spare;
+	struct baton_pool *pool;
+	struct baton_future *call;
+	struct baton_pool_stats stats;
+	struct blocked blocked;
+	sigset_t mask;
+
+	options.workers = 1;
+	cr_assert_eq(baton_pool_create(&options, &pool), 0);
+	config.executor = baton_pool_executor(pool);
+	gate_init(&blocked.entered);
+	gate_init(&blocked.go_on);
+	baton_resource_init(&blocked.resource, &config);
+	baton_resource_init(&on_spare, &config);
+	cr_assert_eq(baton_post(&blocked.resource, block, &blocked), 0);
+	gate_pass(&blocked.entered);
+	cr_assert_eq(baton_async(&on_spare, tell_mask, &mask, &call), 0);
+	cr_assert_eq(baton_future_wait(call, NULL), 0);
+	baton_pool_stats_read(pool, &stats);
+	cr_assert_eq(stats.spares_started, 1);
+	expect_mask(&mask, "a spare");
+	expect_ours(own, "after the start of a spare");
+	gate_open(&blocked.go_on);
+	baton_future_unref(call);
+	resource_end(&blocked.resource);
+	resource_end(&on_spare);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 struct bell {
@@ -178,6 +230,7 @@ Test(signals, of_a_crash_are_open_in_the_librarys_threads, .timeout = 10)
 		MUST((all ? sigfillset(&own) : sigemptyset(&own)) == 0);
 		looks_at_masks(&own);
 		expect_ours(&own, "after a pool and a wheel");
+		looks_at_spare(&own);
 		looks_at_poller();
 		expect_ours(&own, "after the poller");
 		looks_at_watchdog();
