@@ -254,6 +254,30 @@ Test(timer, overdue_runs_are_skipped_or_caught_up, .timeout = 5)
 		cr_assert_eq(stats.late[bucket], 1, "%d", bucket);
 }
 
+Test(timer, a_run_that_is_due_when_the_run_before_ends_is_skipped, .timeout = 5)
+{
+	struct baton_timers *timers = virtual_timers();
+	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource late;
+	struct baton_manual *manual;
+	struct bell bell;
+
+	MUST(baton_manual_create(&manual) == 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&late, &config);
+	bell_init(&bell, timers, &late);
+	MUST(baton_timer_arm_every(&bell.timer, 10 * TICK, 10 * TICK, BATON_TIMER_SKIP) == 0);
+	cr_assert_eq(baton_timers_advance_to(timers, 20 * TICK), 1);
+	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
+	cr_assert_eq(baton_timers_advance_to(timers, 30 * TICK - 1), 0);
+	cr_assert_eq(baton_timers_advance_to(timers, 30 * TICK), 1);
+	MUST(baton_timer_stop(&bell.timer) == BATON_TIMER_QUEUED);
+	(void)baton_manual_run_until_idle(manual);
+	resource_end(&late);
+	baton_manual_destroy(manual);
+	MUST(baton_timers_destroy(timers) == 0);
+}
+
 /* ---- Functions that take time: the clock goes on within them ---- */
 
 #define TAKES (30 * TICK)
