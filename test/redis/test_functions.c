@@ -486,3 +486,15 @@ Test(functions, a_refusal_names_the_task)
 		             text);
 	}
 }
+
+/* A node whose lease is over, and of which no call has come since, gets nothing, and counts no
+ * more. */
+Test(functions, who_leaves_gives_nothing_to_a_lost_node)
+{
+	make("FCALL baton_remote_balance 1 {test} lost 60000 60000 4 1 0 0-0 0");
+	make("FCALL baton_remote_balance 1 {test} last 60000 60000 4 1 0 0-0 0");
+	make("ZADD {test}:remote:nodes 1 lost");
+	make("HSET {test}:remote:owners 0 5:last");
+	make("FCALL baton_remote_leave 1 {test} last");
+	cr_assert_eq(server_number(&server, "EXISTS {test}:remote:owners"), 0);
+}
