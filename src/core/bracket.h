@@ -285,13 +285,13 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 	} else {
 		result = fn(arg);
 	}
+	guard = false;
 	if (!(flags & BATON__TASK) && value)
 		*value = result;
 	if (flags & BATON__COUNTED)
 		baton__bracket_ends(&held, task, status);
 	if (flags & BATON__IN_TIME)
 		baton__time_ends(&time, &held);
-	guard = false;
 	baton__leave(&held, flags, 1, 1);
 	return BATON_INLINE_HELD;
 }

@@ -9,6 +9,7 @@
 #include "core/batching.h"
 #include "core/drop.h"
 #include "core/gauge.h"
+#include "core/guard.h"
 #include "core/label.h"
 #include "core/stats.h"
 
@@ -38,8 +39,11 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
 	BATON_PROBE(task__failed, resource, status);
 	if (stats)
 		baton__count(&stats->failed, 1);
-	if (!told && config && config->failed)
+	if (!told && config && config->failed) {
+		BATON_GUARD(guard); /* a bracket's has ended */
 		config->failed(resource, task, status);
+		guard = false;
+	}
 	return true;
 }
 
