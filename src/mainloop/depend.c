@@ -10,30 +10,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In two lists: the parent's `children`, and the child's `parents`. */
+/* An edge lies in two lists: the parent's `children`, and the child's `parents`. */
 struct baton__edge {
 	struct baton__dependent *parent;
 	struct baton__dependent *child;
 	struct baton__edge *next_child;
 	struct baton__edge *next_parent;
-	struct baton__edge **child_link; /* what points to this edge in the parent's list */
+	struct baton__edge **child_link; /* the pointer to this edge in the parent's list */
 	struct baton__edge **parent_link;
 };
 
-/* The child has one busy parent more, or less. */
+/* Adds one to the child's busy parents, or takes one off, and places the child. */
 static void block(struct baton__mainloop *loop, struct baton__dependent *child, bool more)
 {
 	struct baton_source *source = child->source;
 
 	child->blockers += more ? (size_t)1 : (size_t)-1;
-	/* The child's own children are not concerned, so the child is only placed, not settled.
-	 * Relaxed: a source whose word another thread has changed is settled when it is
-	 * absorbed. */
+	/* The child's word is unchanged, so the child is only placed, not settled. Relaxed: a
+	 * source whose word another thread has changed is settled when it is absorbed. */
 	if (child->blockers == (more ? 1 : 0))
 		baton__source_place(loop, source, load_relaxed(&source->_state));
 }
 
-/* Notes whether the source is busy. If that has changed, its children are held back, or go on. */
+/* Notes whether the source is busy. A change holds its children back, or lets them go on. */
 static void note_busy(struct baton__mainloop *loop, struct baton__dependent *dependent, bool busy)
 {
 	if (dependent->busy == busy)
@@ -54,8 +53,8 @@ void baton__source_settle(struct baton__mainloop *loop, struct baton_source *sou
 
 /* ---- Records ---- */
 
-/* Gives a run that is under way a new record: the run of `source`, or the run that has the record
- * `old`. */
+/* Makes `record` the record of runs that are under way: of the runs that have `old` or, if `old` is
+ * NULL, of the runs of `source`. */
 static void note_run(struct baton__mainloop *loop, const struct baton_source *source,
                      const struct baton__dependent *old, struct baton__dependent *record)
 {
@@ -101,13 +100,13 @@ static void set_parent(struct baton_source *source, bool parent)
 	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
 
 	/* Ends: a CAS fails only because of another thread's start, stop or post. Relaxed: the
-	 * owner settles the source afterwards, by what it then reads. */
+	 * owner settles the source afterwards, by a later load of the word. */
 	while (!cas_relaxed(&source->_state, &word,
 	                    parent ? word | BATON__SOURCE_PARENT : word & ~BATON__SOURCE_PARENT))
 		;
 }
 
-/* If the record has no edge any more, frees it, and clears the source's pointer to it. */
+/* Frees a record without edges, and clears the source's pointer to the record. */
 static void drop_if_bare(struct baton__mainloop *loop, struct baton__dependent *record)
 {
 	if (!record->children && record->source)
@@ -168,8 +167,8 @@ void baton__dependents_end(struct baton__mainloop *loop)
 
 /* One half of the search for a path: down from the child's record, or up from the parent's. */
 struct half {
-	struct baton__dependent *record; /* whose edges are looked at */
-	struct baton__dependent *last;   /* the record that was met last; its edges come last */
+	struct baton__dependent *record; /* the half follows its edges now */
+	struct baton__dependent *last;   /* the end of the queue of records */
 	struct baton__edge *edge;        /* the next edge of the record */
 	uint64_t mark;                   /* `searched` of the records that this half has met */
 	bool up;
@@ -239,10 +238,10 @@ static void join_halves(struct baton__edge *edge)
 }
 
 /*
- * Is there a path of edges from `below` down to `above`? Then `found` leads along one such path
+ * Is there a path of edges from `below` down to `above`? If so, `found` leads along one such path
  * from `above` to `below`. The search follows one edge down from `below` and one up from `above`
- * alternately, and ends when one half has no edge left. So it takes two steps for each edge of the
- * smaller half, and a forest of n sources is built in some n log n steps, in any order: each
+ * alternately, and ends when one half has no edge left. So the search takes two steps for each edge
+ * of the smaller half. A forest of n sources is built in about n log n steps, in any order: each
  * edge joins two trees, and the smaller half is no larger than the smaller tree.
  */
 static bool leads(struct baton__mainloop *loop, struct baton__dependent *below,

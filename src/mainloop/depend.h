@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dependencies between sources. A source that has dependencies has a record, with its edges to
- * parents and children. The owner only.
+ * parents and children. Only the owner uses records.
  *
  * Invariants:
  * depend.busy: `busy` of a record says that the source was ACTIVE or RUNNING when the owner last
@@ -15,7 +15,7 @@
 
 /*
  * Brings the source's place into line with `word`, as baton__source_place does (places.h). Tells
- * the source's children whether it is busy: they are held back, or go on.
+ * the source's children whether the source is busy: a busy source holds its children back.
  */
 void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 

@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* The loop's eventfd, in an entry. */
+/* In an entry of the kernel, this number stands for the loop's eventfd. */
 #define SIGNAL (-1)
 #define EVENTS_MAX 64
 #define RECORDS_MIN 64
@@ -84,7 +84,7 @@ static bool grow_table(struct baton__mainloop *loop, size_t place)
 	return true;
 }
 
-/* Has the number no record, nor a file? Then the table does not grow for it. */
+/* Has the number neither a record nor a file? The table does not grow for such a number. */
 static bool is_closed(const struct baton__mainloop *loop, int fd)
 {
 	const size_t place = descriptor_place(fd);
@@ -182,12 +182,12 @@ static int control_epoll(const struct baton__mainloop *loop, const struct baton_
 	const int first = !events ? EPOLL_CTL_DEL : entered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 	int result;
 
-	/* The child of a fork shares the instance with its parent, for whom the entries are. */
+	/* A fork's child shares the instance with its parent; the entries are the parent's. */
 	if (baton__forked())
 		return 0;
 	result = epoll_ctl(loop->epoll, first, record->fd, &event);
-	/* The kernel removes the entry of a descriptor that is closed. So a DEL may fail, and for
-	 * a new file with this number a MOD must be an ADD. */
+	/* The kernel removes the entry of a descriptor that is closed. So a DEL may fail, and a new
+	 * file with this number needs an ADD where a MOD fails. */
 	if (!result || !events)
 		return 0;
 	if (first == EPOLL_CTL_MOD && errno == ENOENT)
@@ -212,8 +212,8 @@ static void tell_kernel(struct baton__mainloop *loop, struct baton__descriptor *
 	while (error && !baton__links_empty(&record->watching)) {
 		struct baton_source *source = baton__source_of(record->watching._next);
 
-		/* No memory: later again. Otherwise, as for poll(), the descriptor is ready: it is
-		 * closed, or a regular file. */
+		/* Without memory the source tries again later. Otherwise the descriptor is closed,
+		 * or a regular file: it is ready, as for poll(). */
 		if (error == -ENOMEM || error == -ENOSPC)
 			baton__places_retry(loop, source);
 		else
@@ -229,7 +229,7 @@ void baton__descriptor_left(struct baton__mainloop *loop, struct baton_source *s
 	if (kind != BATON_SOURCE_READABLE && kind != BATON_SOURCE_WRITABLE)
 		return;
 	place = descriptor_place(fd_source(source)->_fd);
-	/* The record stays in `changed`, if it is there: to tell the kernel twice costs nothing. */
+	/* A record in `changed` stays there: to tell the kernel twice costs nothing. */
 	if (place < loop->descriptor_count && loop->descriptors[place])
 		tell_kernel(loop, loop->descriptors[place]);
 }
@@ -265,7 +265,7 @@ static void descriptor_event(struct baton__mainloop *loop, const struct epoll_ev
 	record->armed = 0;
 	record->disabled = true;
 	if (!baton__links_empty(&record->watching))
-		changed(loop, record); /* a source of the other side waits on */
+		changed(loop, record); /* a source of the other side still waits */
 }
 
 void baton__descriptors_poll(struct baton__mainloop *loop)
@@ -280,7 +280,7 @@ void baton__descriptors_poll(struct baton__mainloop *loop)
 		return;
 	baton__descriptors_tell(loop);
 	loop->polled = loop->now;
-	/* All that are ready, since the last one may be the most important. The kernel turns its
+	/* Takes all that are ready: the last one may be the most important. The kernel rotates its
 	 * list: descriptors beyond EVENTS_MAX are the first of the next call. */
 	do {
 		count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);

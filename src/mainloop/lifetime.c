@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Tasks of the loop's resource, sources among them, that run before the executor's next job. */
+/* So many tasks of the loop's resource, sources included, run before the executor's next job. */
 #define QUANTUM 1024
 
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop)

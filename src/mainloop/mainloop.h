@@ -34,11 +34,12 @@
  *    `alarm` to 0 makes the descriptor readable: one wake for any number of starts.
  * mainloop.published: A start that finds POSTED set leaves the push to another thread, the poster,
  *    and wakes the owner by itself; the owner may find the inbox empty, and publish a later alarm,
- *    before the poster pushes. So the poster compares `published`, which counts alarms, from before
- *    its CAS on the word and after its push. If an alarm was published meanwhile, the poster wakes
- *    the owner in any case. The owner stores `alarm`, then counts, then looks at the inbox. So else
- *    the look comes after the push, and the owner sees the source; or the alarm comes before the
- *    poster's CAS, and the start that finds POSTED sees the alarm.
+ *    before the poster pushes. So the poster loads `published`, which counts alarms, before its CAS
+ *    on the word and again after its push. If an alarm was published meanwhile, the poster wakes
+ *    the owner in any case. The owner stores `alarm`, then counts, then looks at the inbox. If no
+ *    alarm was published meanwhile, either the look comes after the push, and the owner sees the
+ *    source; or the alarm comes before the poster's CAS, and the start that finds POSTED sees the
+ *    alarm.
  */
 #ifndef BATON_SRC_MAINLOOP_H
 #define BATON_SRC_MAINLOOP_H
@@ -75,7 +76,7 @@ struct baton__edge;
 struct baton__dependent {
 	struct baton_source *source;
 	struct baton__edge *parents;  /* edges that lead to this source */
-	struct baton__edge *children; /* edges that lead from it */
+	struct baton__edge *children; /* edges that lead from this source */
 	size_t blockers;
 	bool busy;
 	uint64_t searched;              /* the search that has met this record */
@@ -104,11 +105,11 @@ struct baton__source_run {
 struct baton__round {
 	struct baton__round *below;
 	uint64_t deadline; /* no source is entered from then on */
-	size_t may_run;    /* sources that it may still run */
-	int64_t count;     /* sources that it has run */
-	uint32_t levels;   /* the priorities that it may run, as bits */
-	bool asked;        /* the CUSTOM sources */
-	bool gave_way;     /* an idle gave way to input: the round is over */
+	size_t may_run;    /* sources that the round may still run */
+	int64_t count;     /* sources that the round has run */
+	uint32_t levels;   /* the priorities that the round may run, as bits */
+	bool asked;        /* the CUSTOM sources were asked in this round */
+	bool gave_way;     /* an idle source gave way to input: the round is over */
 	int error;
 };
 
@@ -128,7 +129,7 @@ struct baton__mainloop {
 	struct baton_task pick; /* picks and runs one source as a task of the resource */
 	bool pick_queued;
 	bool asks;     /* a `ready` or the input probe is being called */
-	bool ask_soon; /* a source in `asking` has not been asked since it came there */
+	bool ask_soon; /* a source in `asking` has not been asked since it came to `asking` */
 	uint32_t mask; /* bit n: ready[n] has a source */
 	struct baton_source_link ready[BATON_PRIORITIES];
 	struct baton_source_link asking;
@@ -181,17 +182,17 @@ BATON_INLINE struct baton_source *baton__source_of(struct baton_source_link *lin
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop);
 
 /*
- * The owner takes the inbox, and settles its sources. Returns how many were settled. `steps`: after
- * so many steps the owner stops, and goes on in the next call. A source takes two steps: one to
- * turn it, one to settle it.
+ * The owner takes the inbox, and settles its sources. Returns how many were settled. After `steps`
+ * steps the owner stops, and goes on in the next call. A source takes two steps: one that moves it
+ * to `oldest`, and one that settles it.
  */
 #define BATON__ABSORB_ALL SIZE_MAX
 size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps);
 
-/* Makes the descriptor readable, unless the owner comes by `due` anyway. Any thread. */
+/* Makes the descriptor readable, unless `alarm` brings the owner by `due` anyway. Any thread. */
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due);
 
-/* The owner has changed something, maybe outside of a run: the kernel and the host are told. */
+/* Tells the kernel and the host what the owner has changed, maybe outside of a run. */
 void baton__mainloop_settled(struct baton__mainloop *loop);
 
 /* The time at which the loop must be run next; 0: now. The owner. */

@@ -7,7 +7,7 @@
 #include "mainloop/descriptor.h"
 #include "mainloop/heap.h"
 
-/* A source for whose descriptor there was no memory tries again after so long. */
+/* The pause before a source whose descriptor found no memory tries again. */
 #define RETRY_NS (10 * BATON_MILLISECOND)
 
 /* ---- Lists ---- */

@@ -8,7 +8,7 @@
 
 #include "mainloop/mainloop.h"
 
-/* Empty lists. */
+/* Makes the lists empty. */
 void baton__places_init(struct baton__mainloop *loop);
 
 /*
@@ -17,7 +17,7 @@ void baton__places_init(struct baton__mainloop *loop);
  */
 void baton__source_place(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 
-/* ready: the source becomes READY, since its descriptor is ready. retry: the source is put to its
+/* ready: makes the source READY, since its descriptor is ready. retry: puts the source to its
  * descriptor again after a while. */
 void baton__places_ready(struct baton__mainloop *loop, struct baton_source *source);
 void baton__places_retry(struct baton__mainloop *loop, struct baton_source *source);

@@ -23,10 +23,10 @@
 #define ALL_LEVELS (((uint32_t)1 << BATON_PRIORITIES) - 1)
 /* drain asks the CUSTOM sources again after so many runs. */
 #define DRAIN_ROUND 64
-/* A round ends when the executor has run its jobs so often, and no source has run meanwhile. */
+/* A round ends when the executor has run jobs so often in a row without a run of a source. */
 #define PATIENCE 16
 #define POSTS_PER_PICK 16
-/* A run that has found new posts so often at its end tells the host to come again. */
+/* If so many last looks of a run have found new posts, the run tells the host to come again. */
 #define PUBLISH_TRIES 4
 /* The steps of baton__mainloop_absorb in one call of should_yield; a source takes two. */
 #define YIELD_STEPS 1024
@@ -40,7 +40,7 @@ uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop)
 
 /* ---- One source ---- */
 
-/* The source is to run now. False: another thread has stopped it, or put it off, and has posted
+/* Claims the source for a run. False: another thread has stopped it, or put it off, and has posted
  * it. */
 static bool claim_source(struct baton__mainloop *loop, struct baton_source *source)
 {
@@ -54,8 +54,8 @@ static bool claim_source(struct baton__mainloop *loop, struct baton_source *sour
 	do {
 		if (!(word & ACTIVE) || baton__source_due(word) > loop->now)
 			return false;
-		/* Acquire is enough: a thread that stops the source then is told RUNNING, and reads
-		 * nothing because of it. */
+		/* Acquire is enough: a thread that stops the source then is told RUNNING, and
+		 * relies on no other data because of that. */
 	} while (!cas_acq_rel(&source->_state, &word, (word & ~clear) | RUNNING));
 	if (clear & ACTIVE)
 		baton__descriptor_left(loop, source);
@@ -133,9 +133,9 @@ static bool has_input(struct baton__mainloop *loop)
 }
 
 /*
- * Brings the loop up to date: what other threads have posted, and what is due. While sources are
- * ready, one of them runs for each POSTS_PER_PICK posts taken in, before the next look at the
- * inbox. So threads that start sources faster than the owner takes them in do not stop the loop.
+ * Brings the loop up to date: what other threads have posted, and what is due. After a look at the
+ * inbox that took in n posts, n / POSTS_PER_PICK ready sources run before the next look. So threads
+ * that start sources faster than the owner takes them in do not stop the loop.
  */
 static void catch_up(struct baton__mainloop *loop, uint32_t levels)
 {
@@ -199,7 +199,7 @@ static bool wants_pick(const struct baton__mainloop *loop, const struct baton__r
 
 static void submit_pick(struct baton__mainloop *loop, struct baton__round *round)
 {
-	/* First: a bound may drop the pick within the submit. */
+	/* Set before the submit: a bound may drop the pick within the submit. */
 	loop->pick_queued = true;
 	round->error = baton_submit_later(&loop->resource, &loop->pick);
 	if (round->error)
@@ -223,8 +223,8 @@ static int run_pick(struct baton_task *task)
 
 /*
  * The user may cancel all that is pending on the loop's resource, or give it a bound. A round that
- * is under way submits the pick again. Outside of a round the host begins one: the job in which the
- * cancel is obeyed has made the descriptor readable.
+ * is under way submits the pick again. Outside of a round the host begins one: the job that carried
+ * out the cancel has made the descriptor readable.
  */
 static void pick_cancelled(struct baton_task *task)
 {
@@ -280,7 +280,7 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 	(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	baton__descriptors_poll(loop);
 	if (held(loop)) {
-		/* A board shows the source, or the task, that runs this round again afterwards. */
+		/* After this round a board shows the outer source, or task, again. */
 		shown = baton__stats_shown(&loop->resource);
 		baton__frame_push(&frame, &loop->resource);
 		/* Ends: `may_run` counts down, or nothing is ready. */
