@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admission: the calls. Each checks its arguments, and leaves the admission's resource a message.
+ * Admission: the calls. Each call checks its arguments, and submits a message to `_resource`.
  */
 #include "admission/admission.h"
 

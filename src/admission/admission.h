@@ -10,16 +10,16 @@
  *   ARRIVED: OVER is added   the holder, when the end is decided; a withdraw comes too late
  *   OVER -> FREE             the thread that gives the entry back
  *
- * The admission's `_users`: CLOSED; DROP (the rest is withdrawn); and a count of users: each entry
- * from its arrive until it is gone, each change of limits, each close under way. The last user that
- * leaves a closed admission ends it.
+ * The admission's `_users`: CLOSED; DROP (waiting entries are withdrawn, running ones told to
+ * stop); and a count of users: each entry from its arrive until it is gone, each change of limits,
+ * each close under way. The last user that leaves a closed admission ends it.
  *
  * Invariants:
  * admission.baton: Only the holder of the baton of `_resource` touches the rules, lists, marks and
  *    decisions. Other threads read `_until`, `_starts_by` and the statistics as hints.
  * admission.call: The rules may not be called within their callbacks. So a callback only notes its
- *    decision, and `act` obeys when the call of the rules has returned.
- * admission.open: `_resource` is open while there are users. So their messages are never refused.
+ *    decision; `act` carries the decision out when the call of the rules has returned.
+ * admission.open: `_resource` is open while there are users. So users' messages are never refused.
  * admission.message: An entry has one message under way at a time: first its arrival, later its
  *    finish. Its withdrawal may be under way beside the message, and the entry's end waits for it.
  */
@@ -41,8 +41,8 @@
 #define BATON__ADMISSION_USER ((uint64_t)4)
 
 /* Marks of an entry. */
-#define BATON__MARK_LISTED 1U    /* its arrival had its turn */
-#define BATON__MARK_WITHDRAWN 2U /* its withdrawal had its turn */
+#define BATON__MARK_LISTED 1U    /* its arrival was handled */
+#define BATON__MARK_WITHDRAWN 2U /* its withdrawal was handled */
 #define BATON__MARK_SETTLED 4U   /* the outcome is known */
 #define BATON__MARK_STOPPED 8U   /* told to stop, or could not start */
 #define BATON__MARK_TIMED 16U    /* the timer was armed */
@@ -63,9 +63,9 @@ void baton__admission_limit(struct baton_admission *admission, const uint32_t *l
 /* Adds a user. False: the admission is closed; with `also_closed`: is closed and has no users. */
 bool baton__admission_enter(struct baton_admission *admission, bool also_closed);
 void baton__admission_leave(struct baton_admission *admission);
-/* Under the baton: the entry is over for the rules, and is given back as soon as possible. */
+/* Under the baton: the rules are done with the entry; gives the entry back as soon as possible. */
 void baton__admitted_end(struct baton_admitted *entry);
-/* Under the baton: goes on with the end. No withdrawal of the entry is under way. */
+/* Under the baton: continues the entry's end. Call when no withdrawal of the entry is under way. */
 void baton__admitted_end_rest(struct baton_admitted *entry);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ends. An entry that is over for the rules is given back when nothing of it is under way any
- * more, in these steps: the withdrawal has had its turn; the timer is gone; the entry's own
- * resource is released for the last time. No thread waits: each step begins in the function that
- * is called at the end of the step before.
+ * The ends. An entry that the rules are done with is given back when nothing of it is under way any
+ * more, in these steps: the withdrawal was handled; the timer is gone; the entry's own resource is
+ * released for the last time. No thread waits: each step begins in the function that is called at
+ * the end of the step before.
  */
 #include "admission/admission.h"
 
@@ -20,7 +20,7 @@ static void end_after_tick(struct baton_continuation *continuation)
 	(void)baton_future_complete(&admission->_ended, 0, NULL); /* last touch */
 }
 
-/* There are no users, and there will be none. */
+/* Stops the tick. The admission has no users, and gets none any more. */
 static void end_tick(struct baton_admission *admission)
 {
 	struct baton_continuation *continuation = &admission->_when_tick_gone;

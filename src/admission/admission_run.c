@@ -156,8 +156,8 @@ static int arm_timer(struct baton_admitted *entry)
 }
 
 /*
- * The function holds a backend, for as long as the rules say; it must not hold the worker that the
- * admission's own resource needs, to tell the function to stop.
+ * The function holds a backend, for as long as the rules say. It must not hold the worker that the
+ * admission's own resource needs to tell the function to stop.
  */
 static int run_blocking(struct baton_task *task)
 {
@@ -205,8 +205,8 @@ static void start_task(struct baton_admitted *entry)
 	error = submit_task(entry);
 	if (!error)
 		return;
-	/* The entry finishes by a message, like any other. If it finished here, the next entry
-	 * would start within this call, and might be refused, too. */
+	/* A refused entry finishes by a message, like any other. If it finished here, the next
+	 * entry would start within this call, and might be refused, too. */
 	entry->_marks |= BATON__MARK_STOPPED;
 	store_relaxed(&entry->_until, 0);
 	settle_outcome(entry, error, NULL);
@@ -225,7 +225,7 @@ static void obey_decision(struct baton_admitted *entry, unsigned decision)
 		if (entry->_until <= admission->_now)
 			stop_task(entry, -ETIMEDOUT);
 		else
-			(void)arm_timer(entry); /* refused: a closed wheel stops no task */
+			(void)arm_timer(entry); /* a closed wheel refuses: it stops no task */
 	}
 	if (decision & HALT)
 		stop_task(entry, -EINTR);
@@ -238,7 +238,7 @@ static void obey_decision(struct baton_admitted *entry, unsigned decision)
 	}
 }
 
-/* After each call of the rules. */
+/* Carries out what a call of the rules has decided. */
 static void act(struct baton_admission *admission)
 {
 	struct baton_admitted *entry;
@@ -359,8 +359,8 @@ int baton__admission_drop(struct baton_task *task)
 		next = entry->_next;
 		(void)withdraw_entry(admission, entry);
 	}
-	/* The entries that are left run. An entry leaves the list only in a later task of this
-	 * resource, so the list does not change during the loop. */
+	/* All entries that are left are running. An entry leaves the list only in a later task of
+	 * this resource, so the list does not change during the loop. */
 	for (struct baton_admitted *entry = admission->_first; entry; entry = entry->_next)
 		stop_task(entry, -ECANCELED);
 	act(admission);

@@ -42,7 +42,7 @@ static inline uint64_t baton__rules_add(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Does the entry's planned start still hold? Not if the plan was thrown away after planning it. */
+/* Does the entry's planned start still hold? It does not if the plan was thrown away since. */
 static inline bool baton__rules_valid(const struct baton_rules *rules,
                                       const struct baton_rules_entry *entry)
 {
@@ -69,7 +69,7 @@ static inline struct baton_rules_line *baton__rules_line(struct baton_rules *rul
 bool baton__rules_limits_nest(const uint32_t *limits, uint32_t classes, uint32_t reserve);
 
 /* rules_state.c */
-/* The first of the line that waits and has this number, or a higher one; NULL: none. */
+/* The line's first waiting task with this number, or a higher one; NULL: none. */
 struct baton_rules_entry *baton__rules_place(const struct baton_rules_line *line, uint64_t number);
 void baton__rules_wait(struct baton_rules *rules, struct baton_rules_entry *entry);
 void baton__rules_wait_end(struct baton_rules *rules, struct baton_rules_entry *entry);

@@ -100,7 +100,7 @@ void baton__rules_interactive(struct baton_rules *rules, struct baton_rules_entr
 	rules->_events->start(rules, entry, BATON_NEVER);
 }
 
-/* An interactive task was denied: one default of the slowest assigned class comes down by one. */
+/* An interactive task was denied: brings one default of the slowest assigned class down one. */
 void baton__rules_denied(struct baton_rules *rules)
 {
 	for (uint32_t i = rules->_config.class_count - 1; i > 0; i--)
@@ -185,8 +185,8 @@ void baton__rules_cycle(struct baton_rules *rules)
 }
 
 /*
- * More may run than the limits allow, since limits have shrunk, or a halted task counts again:
- * brings down and halts as far as that helps.
+ * More tasks may run than the limits allow, since limits have shrunk, or a halted task counts
+ * again: brings defaults down and halts tasks as far as that helps.
  */
 void baton__rules_shrink(struct baton_rules *rules)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Estimates. The plan is the future in which every task uses all the time it may: each waiting task
- * has the start that it has there. One pass in the order of arrival makes the whole plan, since no
- * task changes the start of a task before it:
+ * Estimates. The plan assumes that every task uses all the time it may. A waiting task's estimate
+ * is its start in the plan. One pass in the order of arrival makes the whole plan, since no task
+ * changes the start of a task before it:
  *
  * plan.levels: For each limit i, `_at` is the first time from which on limit i has room, after all
  *    planned tasks (`_busy` tasks of class i or slower run at that time). A task of class c is
@@ -27,9 +27,9 @@
  * too large, and no wait is longer than its estimate. The plan keeps the place of the task that has
  * left, as a ghost, until the task's planned end. So the estimates of new arrivals are not too
  * small either. Two passes begin at least 100 ms apart, and at least 50 us for each task that
- * waits: so all passes together plan at most 20,000 tasks a second, however many wait. (A longer
- * queue has longer waits, and 5 % of these take longer to go by.) For an arrival a new pass begins
- * sooner while at most 64 tasks wait.
+ * waits: so all passes together plan at most 20,000 tasks a second, however many wait. (An estimate
+ * is told again when it has moved by 5 % of the wait: in a longer queue that takes longer.) For an
+ * arrival a new pass begins sooner while at most 64 tasks wait.
  *
  * Some events can make waits longer than planned: a change of limits, a task that comes back to an
  * old place, a restored task, an overrun, a default that stops later than planned. These events
@@ -57,7 +57,7 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The line's task after the cursor; NULL is before the first. */
+/* The line's task after the cursor; a NULL cursor is before the first task. */
 static struct baton_rules_entry *after(const struct baton_rules_line *line,
                                        const struct baton_rules_entry *cursor)
 {
@@ -227,7 +227,7 @@ static void plan_one(struct baton_rules *rules, struct baton_rules_entry *entry)
 		move_to(rules, i, rules->_levels[i]._at);
 }
 
-/* The pass's next task. It runs already if it has started since the pass began. */
+/* The pass's next task. A task that has started since the pass began is running. */
 static struct baton_rules_entry *next_unplanned(const struct baton_rules *rules)
 {
 	struct baton_rules_entry *next = NULL;
@@ -299,7 +299,7 @@ void baton__rules_plan(struct baton_rules *rules, enum baton__rules_event event)
 	rules->_plan = BATON__PLAN_DONE;
 }
 
-/* A task leaves its line. Its planned place stays taken, as a ghost's. */
+/* A task leaves its line. A ghost keeps the planned place taken. */
 void baton__rules_forget(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
 	struct baton_rules_line *line = baton__rules_line(rules, entry);

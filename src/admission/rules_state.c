@@ -115,7 +115,7 @@ void baton__rules_wait_end(struct baton_rules *rules, struct baton_rules_entry *
 	rules->_waiting--;
 }
 
-/* The first that waits, of the classes before `ignored`. Defaults wait as class 0. */
+/* The first waiting task of the classes before `ignored`. Defaults wait as class 0. */
 struct baton_rules_entry *baton__rules_first(const struct baton_rules *rules, uint32_t ignored)
 {
 	struct baton_rules_entry *first =
@@ -154,7 +154,7 @@ static void join(struct baton_rules *rules, struct baton_rules_entry *entry, uin
 		peers_insert(&rules->_assigned[assigned], entry);
 }
 
-/* Starts a task: the first that waits in its line, or an interactive one. */
+/* Starts a task: the first waiting one of its line, or an interactive one. */
 void baton__rules_run(struct baton_rules *rules, struct baton_rules_entry *entry, uint32_t assigned)
 {
 	if (entry->_kind != BATON_RULES_INTERACTIVE) {
