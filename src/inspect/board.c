@@ -28,8 +28,8 @@ static struct baton_board *boards;
 /* lock allowed: as in lock_counted */
 static pthread_mutex_t boards_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A fork's child may lose the thread that holds the lock: so a thread counts itself before.
- * lock allowed: no submit or task takes it, only whoever looks, leaves, makes a board */
+/* A fork's child may lose the thread that holds the lock: so a thread first counts itself.
+ * lock allowed: no submit or task takes the lock, only a look, a leave, the making of a board */
 static void lock_counted(pthread_mutex_t *lock)
 {
 	baton__fork_losses_add(1);
@@ -208,7 +208,7 @@ BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 static struct baton__board_line *take_line(struct baton_board *board)
 {
 	struct baton__board_file *file = board->file;
-	/* Relaxed, here and below: where the look begins is a guess. */
+	/* Relaxed, here and below: where the search begins is a guess. */
 	uint32_t at = load_relaxed(&board->next);
 
 	for (uint32_t i = 0; i < file->lines_max; i++, at++) {
@@ -227,7 +227,7 @@ static struct baton__board_line *take_line(struct baton_board *board)
 	return NULL;
 }
 
-/* Readers look at lines up to this one, too. */
+/* Makes readers look at all lines up to this line. */
 static void raise_lines(struct baton__board_file *file, const struct baton__board_line *line)
 {
 	const uint32_t lines = (uint32_t)(line - file->line) + 1;
@@ -247,7 +247,7 @@ static void copy_to_board(char *copy, const char *name)
 	copy[length] = '\0';
 }
 
-/* Pages that are not touched are not there: without lanes, those of the lanes' times. */
+/* A page that is never touched takes no memory: without lanes the lanes' times stay untouched. */
 static void clear_gauge(struct baton__board_file *file, struct baton__board_line *line)
 {
 	struct baton__times *times = baton__board_times(file, (uint32_t)(line - file->line));
@@ -364,7 +364,7 @@ BATON_EXPORT void baton_board_pool_remove(struct baton_board *board, const struc
 	baton__board_look_end(board);
 }
 
-/* Copies which threads wait. What is copied may be over by then. */
+/* Copies which threads wait. A copied wait may be over already. */
 static void refresh_waits(struct baton__board_file *file)
 {
 	uint32_t waits = 0;

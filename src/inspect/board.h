@@ -2,15 +2,15 @@
 /*
  * What lies in a board's memory. Another process, perhaps of another build, maps this memory:
  * baton-top (src/top) compares `magic`, `version` and the sizes before it reads anything else.
- * Whoever changes a struct here, or struct baton_resource_stats, or struct baton__gauge, counts
- * BATON__BOARD_VERSION up.
+ * A change of a struct here, of struct baton_resource_stats, or of struct baton__gauge raises
+ * BATON__BOARD_VERSION.
  *
  * The state of a line (board.line):
  *   FREE -> TAKEN    a thread that joins: the line is its own
  *   TAKEN -> SHOWN   the same thread, when the line is filled in
  *   SHOWN -> FREE    the owner of the resource, after its end
  * A reader that finds SHOWN may still read the line of a resource that has ended meanwhile, or of
- * two resources; it shows a wrong line once.
+ * two resources; the reader then shows a wrong line once.
  */
 #ifndef BATON_SRC_BOARD_H
 #define BATON_SRC_BOARD_H
@@ -37,7 +37,7 @@ struct baton__board_line {
 	uint64_t joined_ns;
 	struct baton_resource *resource; /* an address of the program */
 	char name[BATON_BOARD_NAME_MAX + 1];
-	/* As the watchdog has seen: the number of tasks entered is `seen`, and since when. */
+	/* The watchdog's last look: the number of tasks entered, and since when it is the same. */
 	uint64_t seen;
 	uint64_t seen_ns; /* 0: no watchdog has looked */
 };
@@ -75,11 +75,11 @@ struct baton__board_thread {
 #define BATON__BOARD_THREADS 256
 
 /*
- * A trace that is asked for, by baton-top or by the program (baton_watchdog_trace). Whoever asks
- * takes the request (FILLING), fills in the span and the path, and stores ASKED. baton-top may give
- * up what it has ASKED (NONE). So the program's watchdog takes the request, too (STARTING), before
- * it reads the request; then the watchdog alone changes the state, and stores the error before
- * DONE. From DONE, and NONE, the request can be taken again.
+ * A trace that baton-top or the program (baton_watchdog_trace) asks for. The asker takes the
+ * request (FILLING), fills in the span and the path, and stores ASKED. baton-top may give its ASKED
+ * request up (NONE). So the program's watchdog takes the request, too (STARTING), before it reads
+ * the request; then the watchdog alone changes the state, and stores the error before DONE. From
+ * DONE, and NONE, the request can be taken again.
  */
 enum baton__trace_request_state {
 	BATON__TRACE_NONE,
@@ -118,16 +118,16 @@ struct baton__board_file {
 	uint32_t times_size;
 	uint32_t _unused;
 	uint32_t lines_max;
-	uint32_t lines; /* all lines from here on have always been free */
+	uint32_t lines; /* lines from this number on have always been free */
 	int64_t pid;
 	uint64_t created_ns;   /* CLOCK_MONOTONIC, as all times on the board */
-	uint64_t refreshed_ns; /* pools and threads are as they were then; 0: never */
+	uint64_t refreshed_ns; /* when pools and threads were copied; 0: never */
 	uint64_t program_base; /* where the program is loaded: function - base is its place */
 	char program[256];     /* the path of the program's file; empty: not known */
 	struct baton__board_pool pools[BATON_BOARD_POOLS_MAX];
 	struct baton__trace_request trace;
-	uint32_t waits;   /* threads that wait; the first of these are in `wait` */
-	uint32_t threads; /* in `thread` */
+	uint32_t waits;   /* how many threads wait; the first are in `wait` */
+	uint32_t threads; /* how many are in `thread` */
 	struct baton__board_thread thread[BATON__BOARD_THREADS];
 	struct baton__board_wait wait[BATON__BOARD_WAITS];
 	/* lines_max, and behind them as many struct baton__times */
@@ -169,8 +169,8 @@ struct baton_board {
 
 /*
  * begin: locks the board (`looks`) for a function that looks at it or changes it. False: this is a
- * fork's child that baton cannot serve. There the memory of the board is the parent's, and a thread
- * that is lost may hold the lock: the function does nothing, or returns -ECHILD.
+ * fork's child that baton cannot serve. Its board is the parent's memory, and a lost thread may
+ * hold the lock: the function does nothing, or returns -ECHILD.
  */
 bool baton__board_look_begin(struct baton_board *board);
 void baton__board_look_end(struct baton_board *board);

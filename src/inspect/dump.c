@@ -31,7 +31,7 @@ static int write_line(int fd, const char *text)
 	return 0;
 }
 
-/* Of each lane that has tasks which wait: how many, for how long, and how long it takes. */
+/* Writes how many tasks wait in each lane, how long, and how long earlier tasks waited. */
 static int write_lanes(int fd, const struct baton__board_line *line, uint64_t now_ns)
 {
 	const uint64_t lanes = line->gauge.lanes;

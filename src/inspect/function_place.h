@@ -8,8 +8,8 @@
 #define BATON__PLACE_TEXT 128
 
 /*
- * "broker+0x13c0": `addr2line -f -e broker 0x13c0` makes the function's name of it, also when the
- * program has ended. Of a function in no file: its address. In `text`, which is returned.
+ * The place of a function, as "broker+0x13c0", in `text`, which is returned. `addr2line -f -e
+ * broker 0x13c0` tells the function's name, also after the program's end. In no file: the address.
  */
 const char *baton__place_text(char text[BATON__PLACE_TEXT], const struct baton__board_file *file,
                               uintptr_t function);

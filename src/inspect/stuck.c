@@ -32,7 +32,7 @@ static const char *thread_text(char text[THREAD_TEXT], const struct baton__board
 	return text;
 }
 
-/* Names come from strangers: a terminal must not obey them. */
+/* A name may contain control characters, which a terminal would obey. */
 static void make_printable(char message[BATON__MESSAGE_MAX])
 {
 	for (char *at = message; *at; at++)
@@ -122,7 +122,7 @@ const struct baton__board_line *baton__line_at(const struct baton__board_file *f
 	return NULL;
 }
 
-/* Appends to the message what still has room there. */
+/* Appends to the message as much as it has room for. */
 static void append_text(char message[BATON__MESSAGE_MAX], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -203,11 +203,11 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 	make_printable(message);
 }
 
-/* What a wait is described by. */
+/* The parts of the text about a wait. */
 struct described {
 	char thread[THREAD_TEXT];
 	char maker[THREAD_TEXT + 32];
-	const char *own; /* of a promise that the thread has made */
+	const char *own; /* "it has made itself, and that ", or "" */
 	char name[BATON_BOARD_NAME_MAX + 48];
 	char holds[BATON_BOARD_NAME_MAX + 32]; /* the task in which the thread waits */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a line of a board and a thread's wait say in words: for the watchdog's reports and dumps. */
+/* Describes a line of a board, or a thread's wait, in words: for watchdogs' reports and dumps. */
 #ifndef BATON_SRC_STUCK_H
 #define BATON_SRC_STUCK_H
 
@@ -14,7 +14,7 @@
 enum baton__cause {
 	BATON__CAUSE_NONE,      /* a task runs, or none waits */
 	BATON__CAUSE_SUSPENDED, /* the baton is on the shelf */
-	BATON__CAUSE_DETACHED,  /* the same, and a detached task has put it there */
+	BATON__CAUSE_DETACHED,  /* a detached task has put the baton on the shelf */
 	BATON__CAUSE_LANES,     /* the lower lanes are suspended */
 	BATON__CAUSE_QUEUED,    /* the resource is in its executor's queue */
 	BATON__CAUSE_WINDOW,    /* the tasks have been entered, and wait in a window */
@@ -22,27 +22,27 @@ enum baton__cause {
 	BATON__CAUSES
 };
 
-/* Of a resource on a board whose `looks` the caller holds. Hints. */
+/* The cause for the resource of this line, a hint. The caller holds the board's `looks`. */
 enum baton__cause baton__cause_of(const struct baton__board_line *line);
 
-/* In a few words, and as the rest of a sentence. */
+/* Each cause in a few words, and as the rest of a sentence. */
 extern const char *const baton__cause_words[BATON__CAUSES];
 extern const char *const baton__cause_sentence[BATON__CAUSES];
 
-/* What a thread has done that is the cause: "has suspended it". NULL: the cause is no thread. */
+/* The deed of the thread that is the cause: "has suspended it". NULL: no thread is the cause. */
 extern const char *const baton__cause_deed[BATON__CAUSES];
 
-/* Who is that cause, as the line says; `thread` is 0: nobody, or not known. Any process. */
+/* The thread that is this cause, as the line says; `thread` 0: none, or not known. Any process. */
 struct baton__who baton__cause_who(const struct baton__board_line *line, enum baton__cause cause);
 
-/* The line of the resource at this address. NULL: it is on none, or the address is NULL. */
+/* The line of the resource at this address. NULL: there is none, or the address is NULL. */
 const struct baton__board_line *baton__line_at(const struct baton__board_file *file,
                                                const void *resource);
 
 /*
- * tasks: tasks wait on that line, for `ns`, and none runs. runs: the line's task has run for `ns`.
- * wait: the thread of that wait has waited for `ns`. Each fills in `stuck`, whose message is
- * `message`. Called with `looks` of the board held.
+ * Each fills in `stuck`, whose message is `message`. tasks: tasks wait on that line, for `ns`, and
+ * none runs. runs: the line's task has run for `ns`. wait: the thread of that wait has waited for
+ * `ns`. The caller holds the board's `looks`.
  */
 void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_file *file,
                         const struct baton__board_line *line, uint64_t ns,

@@ -46,7 +46,7 @@ void baton__thread_names(struct baton__board_file *file)
 		if (load_relaxed(&thread->used))
 			add(file, &count, load_relaxed(&thread->tid));
 	store_relaxed(&file->threads, count);
-	/* Who has made a promise may have no record. */
+	/* A thread that has made a promise may have no record. */
 	for (uint32_t i = 0; i < waits && count < BATON__BOARD_THREADS; i++)
 		if (file->wait[i].maker && !baton__thread_name(file, file->wait[i].maker)[0])
 			add(file, &count, (uint32_t)file->wait[i].maker);

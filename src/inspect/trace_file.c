@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An event, the thread that has written it, and, of a push and its entry, the arrow's number. */
+/* An event, the thread that wrote it, and the number of the arrow from a push to its entry. */
 struct collected {
 	struct baton__event event;
 	uint32_t thread;
@@ -31,12 +31,12 @@ struct collection {
 	const struct baton_board *board;
 	const struct baton__board_file *file;
 	FILE *out;
-	uintptr_t function; /* that was written last, and its place */
+	uintptr_t function; /* the function that was written last, and its place */
 	char place[BATON__PLACE_TEXT];
 	bool more; /* something has been written before */
 };
 
-static uint64_t traces; /* how many there have been */
+static uint64_t traces; /* how many traces there have been */
 static uint32_t busy;   /* from the start of a trace until it is written */
 
 BATON_EXPORT int baton_board_trace_start(struct baton_board *board)
@@ -64,7 +64,7 @@ static void collect_ring(struct collection *all, const struct baton__ring *ring)
 	/* Acquire: the events (baton__trace, thread/trace.c). Relaxed goes unnoticed: a ring is as
 	 * large as the explorer's memory. */
 	const uint64_t head = load_acquire(&ring->head);
-	/* One may just be overwritten (trace.ring). */
+	/* The oldest event may just be overwritten (trace.ring). */
 	uint64_t at = head > BATON__EVENTS_MAX - 1 ? head - (BATON__EVENTS_MAX - 1) : 0;
 	uint32_t thread = load_relaxed(&ring->oldest_thread);
 
@@ -125,7 +125,7 @@ static int by_time(const void *left, const void *right)
 }
 
 /* Numbers each push and the entry of the same task that follows it. A task that runs inside its
- * submit is entered without a push; of a batch the first task is known. */
+ * submit is entered without a push. The push of a batch names the first task only. */
 static void find_arrows(struct collection *all)
 {
 	struct collected *push = NULL;
@@ -314,12 +314,12 @@ BATON_EXPORT int baton_board_trace_stop(struct baton_board *board, const char *p
 	uint64_t trace;
 	int error;
 
-	/* Whether a trace is on is decided under the lock, as owners that leave keep their names
-	 * only during a trace. */
+	/* The lock guards whether a trace is on: owners that leave keep their names only during a
+	 * trace. */
 	if (!baton__board_look_begin(board))
 		return -ECHILD;
 	trace = load_relaxed(&board->trace);
-	/* Relaxed: of several threads that stop this trace one goes on. */
+	/* Relaxed: of several threads that stop this trace only one continues. */
 	if (!trace || !cas_relaxed(&board->trace, &trace, 0)) {
 		baton__board_look_end(board);
 		return -EALREADY;

@@ -20,11 +20,11 @@
 
 /* What an earlier look has found on a line. */
 struct found {
-	uint64_t joined_ns; /* of the resource that the line showed; another value: another one */
-	uint64_t entered;   /* tasks entered */
-	uint64_t since_ns;  /* when this number was first seen */
-	uint64_t told_entered; /* of the task that was reported, plus 1; 0: none */
-	bool told_tasks;       /* that tasks wait has been reported, and is still so */
+	uint64_t joined_ns;    /* another value: the line shows another resource */
+	uint64_t entered;      /* tasks entered */
+	uint64_t since_ns;     /* when this number was first seen */
+	uint64_t told_entered; /* `entered` of a reported task, plus 1; 0: none */
+	bool told_tasks;       /* waiting tasks were reported, and still wait */
 };
 
 struct baton_watchdog {
@@ -65,7 +65,7 @@ static void look_at_line(const struct baton_watchdog *watchdog, struct baton__bo
 	/* The clock is read for some tasks only (core/gauge.h). */
 	if (began_ns && began_ns < found->since_ns)
 		found->since_ns = began_ns;
-	/* Relaxed: baton-top shows what it finds, where `seen` is the number of the gauge. */
+	/* Relaxed: baton-top uses the time only where `seen` is the number of the gauge. */
 	store_relaxed(&line->seen, entered);
 	store_relaxed(&line->seen_ns, found->since_ns);
 	if (load_relaxed(&line->stats._function)) {
@@ -158,7 +158,7 @@ static bool take_request(struct baton__trace_request *request)
 	return cas_acquire(&request->state, &asked, BATON__TRACE_STARTING);
 }
 
-/* Takes the trace that has been asked for. */
+/* Begins a trace that was asked for; writes the trace whose time is over. */
 static void serve_trace(struct baton_watchdog *watchdog)
 {
 	struct baton_board *board = watchdog->options.board;
