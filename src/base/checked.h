@@ -36,11 +36,11 @@ struct baton__checks {
 
 	/* The resource is about to be initialised, perhaps by the library itself: a main loop's. */
 	void (*init)(struct baton_resource *resource, const char *function);
-	/* Is it an initialised resource, still as it was? */
+	/* Is the resource initialised, and unchanged since? */
 	void (*resource)(struct baton_resource *resource, const char *function);
 	void (*resources)(struct baton_resource *const *resources, size_t count,
 	                  const char *function);
-	/* The same of a call's, a post's or an async's. `given`: a function is given. */
+	/* As `resource`, for a call, a post or an async. `given`: a function is given. */
 	void (*call)(struct baton_resource *resource, bool given, const char *function);
 	void (*call_with)(struct baton_resource *resource, const struct baton_call_options *options,
 	                  const char *function);
@@ -54,7 +54,7 @@ struct baton__checks {
 	void (*left)(struct baton_resource *resource);
 	/* The resource is no resource any more. */
 	void (*deinit)(struct baton_resource *resource, const char *function);
-	/* One more, or one less, suspension of the resource. */
+	/* The resource has one suspension more, or one less. */
 	void (*suspended)(struct baton_resource *resource, bool more);
 	/* The resource is about to be captured, perhaps by the library itself: a timer, a fan-out.
 	 */

@@ -51,7 +51,7 @@ static const char *const texts[] = {
 static const char *system_text(int error)
 {
 #ifndef __GLIBC__
-	const char *text = strerror(error); /* musl: constant, and one text for all others */
+	const char *text = strerror(error); /* musl: constant, one text for all unknown errors */
 
 	return text == strerror(-1) ? NULL : text;
 #elif __GLIBC_PREREQ(2, 32)

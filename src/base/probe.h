@@ -7,7 +7,7 @@
  * and baton-debugging(7) says how to see which library has them.
  *
  * No probe is on the short paths: where a thread runs its own task on an idle resource, or pushes a
- * task onto a busy resource without statistics. Where those matter, trace baton_submit itself.
+ * task onto a busy resource without statistics. To see these paths, trace baton_submit itself.
  */
 #ifndef BATON_SRC_PROBE_H
 #define BATON_SRC_PROBE_H
