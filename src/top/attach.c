@@ -126,7 +126,7 @@ bool top_attach(struct top_board *board, const char *whose)
 	return attach_board(board, whose, false);
 }
 
-/* The path as the program sees it, whose working directory is another. */
+/* Makes the path absolute: the program has another working directory. */
 static bool absolute(char full[sizeof(((struct baton__trace_request *)0)->path)], const char *path)
 {
 	char folder[PATH_MAX] = "";
@@ -171,7 +171,7 @@ static int ask_program(struct baton__trace_request *request, double seconds, con
 	/* Release: the request, which the program's watchdog reads. Relaxed goes unnoticed: the
 	 * explorer has one process. */
 	store_release(&request->state, BATON__TRACE_ASKED);
-	/* If the exchange fails the watchdog has answered just now. Relaxed: it is given up. */
+	/* If this fails, the watchdog has just answered. Relaxed: the request is given up. */
 	if (!wait_for(&request->state, BATON__TRACE_ON, 5) &&
 	    cas_relaxed(&request->state, &asked, BATON__TRACE_NONE)) {
 		(void)fputs("baton-top: the program does not answer: it has no watchdog "

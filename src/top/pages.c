@@ -54,7 +54,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* One of the notes behind `t:`, the key that shows what they are about. */
+/* One of the notes behind `t:`, the key that shows what the notes are about. */
 static void print_note(FILE *out, bool *any, size_t count, const char *one, const char *several)
 {
 	if (!count)
@@ -87,7 +87,7 @@ static void print_notes(FILE *out, const struct top_board *board, const struct t
 	(void)fputc('\n', out);
 }
 
-/* Of a long name the beginning says the kind, and the end who it is. */
+/* Shortens a long name in its middle: the beginning says the kind, the end which one it is. */
 static const char *shorten(char shortened[NAME_WIDTH + 1], const char *name)
 {
 	const size_t length = strlen(name);
@@ -240,7 +240,7 @@ static const struct baton__board_wait *wait_of(const struct baton__board_file *f
 	return NULL;
 }
 
-/* Does the way from the wait over runners and what these wait for lead back to it? */
+/* Is the wait in a cycle? Follows it to the runner, and on to what that runner waits for. */
 static bool in_cycle(const struct baton__board_file *file, uint32_t waits,
                      const struct baton__board_wait *first)
 {
@@ -392,7 +392,7 @@ static void print_json_lanes(FILE *out, const struct baton__gauge *gauge,
 	(void)fputc(']', out);
 }
 
-/* Who is the cause. */
+/* Prints the thread that is the cause. */
 static void print_json_who(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	const struct baton__board_file *file = board->file;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line at the look before. */
+/* What the last look found on a line. */
 struct top_past {
 	uint64_t joined_ns; /* another value: another resource */
 	uint64_t looked_ns;
@@ -17,7 +17,7 @@ struct top_past {
 	uint64_t entered;
 	uint64_t entered_ns; /* when `entered` was first seen */
 	uint32_t running;    /* samples in which a task ran */
-	uint32_t asleep;     /* and its thread slept */
+	uint32_t asleep;     /* samples in which that task's thread slept */
 };
 
 const char *const top_sort_names[TOP_SORTS] = {
@@ -80,7 +80,7 @@ static double mean(const struct baton__histogram *histogram)
 	return count > 0 ? sum / count : 0;
 }
 
-/* A second. */
+/* The growth per second. */
 static double rate(uint64_t before, uint64_t now, uint64_t since_ns)
 {
 	return now < before ? 0 : (double)(now - before) * 1e9 / (double)since_ns;
@@ -105,7 +105,7 @@ static void read_rates(struct top_row *row, const struct baton__board_line *line
 	row->tasks = rate(past->executed, row->stats.executed, since_ns);
 	row->submits = rate(past->submitted, row->stats.submitted, since_ns);
 	row->busy = row->tasks * mean(&times->ran) / 1e9;
-	/* The mean is of all tasks, not of the last ones; what is seen to run runs. */
+	/* The mean is of all tasks, not of the last ones. All samples saw a task run: busy. */
 	if (row->busy > 1 || past->running == TOP_SAMPLES)
 		row->busy = 1;
 	if (past->entered != entered)

@@ -137,7 +137,7 @@ static void move_by(struct screen *screen, long lines)
 	screen->selected = selected < 0 ? 0 : (size_t)selected;
 }
 
-/* A key of the text that names must have. */
+/* A key while the user types the text that names must have. */
 static void type(struct screen *screen, int pressed)
 {
 	const size_t length = strlen(screen->match);
@@ -240,7 +240,7 @@ int top_screen(struct top_board *board, const struct top_view *view)
 		screen.page = RESOURCE;
 	}
 	do {
-		/* A key alone does not read again: rates over a moment would say nothing. */
+		/* A key alone causes no read: rates over so short a time would say nothing. */
 		if (pressed == ERR || pressed == 's' || screen.typing) {
 			top_look(board);
 			top_read(board, &screen.rows, screen.sort);

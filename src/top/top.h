@@ -26,7 +26,7 @@ enum top_sort {
 	TOP_SORTS
 };
 
-/* What --sort calls them. */
+/* The sorts' names for --sort. */
 extern const char *const top_sort_names[TOP_SORTS];
 
 /* A board that is mapped (attach.c). */
@@ -41,7 +41,7 @@ struct top_board {
 /* Opens the board of a process, or of a file. False: a message has been printed. */
 bool top_attach(struct top_board *board, const char *whose);
 
-/* Has the program's watchdog write a trace. The exit status. */
+/* Makes the program's watchdog write a trace. Returns the exit status. */
 int top_trace(const char *whose, double seconds, const char *path);
 
 void top_detach(struct top_board *board);
@@ -49,7 +49,7 @@ void top_detach(struct top_board *board);
 /* Looks whether the program runs. */
 void top_look(struct top_board *board);
 
-/* Does the thread sleep, in the kernel's eyes? False, too: it is not known. */
+/* Does the thread sleep, in the kernel's eyes? Not known: false. */
 bool top_asleep(const struct top_board *board, uint64_t thread);
 
 /* "4711", or "4711 (name)" where the board has the thread's name; in `text`, which is returned. */
@@ -63,11 +63,11 @@ struct top_row {
 	char name[BATON_BOARD_NAME_MAX + 1]; /* printable */
 	struct baton_resource_stats stats;
 	double tasks;       /* a second; at the first look: since the resource joined */
-	double busy;        /* part of the time that its tasks run; estimated from samples */
-	double asleep;      /* part of that in which the thread sleeps; negative: not known */
+	double busy;        /* the share of time in which tasks run; estimated from samples */
+	double asleep;      /* the share of `busy` in which the thread sleeps; below 0: not known */
 	double submits;     /* a second, as tasks */
 	uint32_t cause;     /* enum baton__cause: why the tasks that wait are not run */
-	bool held_up;       /* they are not for so long that it is shown */
+	bool held_up;       /* they wait for so long that this is shown */
 	uint64_t oldest_ns; /* how long the oldest task has waited; 0: none waits */
 	uint64_t wait_p50, wait_p99, run_p50, run_p99;
 	uintptr_t function; /* that runs now; 0: none */
@@ -89,10 +89,10 @@ struct top_rows {
 	size_t past_count;
 };
 
-/* From so long a run or wait on it is shown as one that lasts. */
+/* A run or wait of at least this length is shown as one that lasts. */
 #define TOP_LASTS_NS 1000000000U
 
-/* So many samples are taken between two looks. */
+/* How many samples are taken between two looks. */
 #define TOP_SAMPLES 20
 
 /* Looks once which threads run tasks, and whether they sleep, for the next top_read(). */
@@ -150,8 +150,8 @@ const char *top_number(char text[TOP_TEXT], double number);
 struct top_view {
 	enum top_sort sort;
 	double delay_s;
-	const char *resource; /* begins with its page; or NULL */
-	const char *match;    /* rows whose names have this text alone; or NULL */
+	const char *resource; /* the view begins with this resource's page; or NULL */
+	const char *match;    /* only rows whose names have this text; or NULL */
 };
 int top_screen(struct top_board *board, const struct top_view *view);
 
