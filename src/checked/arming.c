@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks of timers. A timer's record says that a call has armed it. The record goes when the
- * timer is stopped, or its function entered. A timer that was dropped keeps its record; so
+ * timer is stopped, or when its function is entered. A timer that was dropped keeps its record; so
  * baton_timer_state() decides whether a timer is armed.
  */
 #include "checked/objects.h"

@@ -36,7 +36,7 @@ checked: $(CHECKED_MADE) build/pkgconfig/baton-checked.pc \
 		## libbaton-checked; `make CHECKED=1` makes it beside the rest
 
 # ---- It stops each misuse, and no correct program ----
-# Programs like any other: only where they run they find the checked library.
+# These programs link libbaton: where they run, they find the checked library in its place.
 CHECKED_MAIN := $(addprefix build/test/checked/,misuses firsts)
 $(foreach p,misuses firsts,$(call program,test/checked/$p,$(wildcard test/checked/$p*.c),\
 	-Lbuild -lbaton))

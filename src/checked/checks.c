@@ -14,7 +14,7 @@
 
 static void resources(struct baton_resource *const *resources, size_t count, const char *function)
 {
-	/* Of more, the functions know that there cannot be so many. */
+	/* The functions themselves refuse a greater count. */
 	if (count > UINT32_MAX / 2)
 		return;
 	if (!resources && count)
@@ -47,7 +47,7 @@ static void set_stats(struct baton_resource *resource, const struct baton_resour
 	baton__check_resource(resource, function);
 	if (!stats)
 		BATON_MISUSE(function, "the statistics are NULL");
-	/* _gauge: a board has set it. */
+	/* A board sets _gauge: it need not be zero. */
 	for (size_t i = 0; i < sizeof(*stats); i++)
 		if (bytes[i] && i / sizeof(stats->_gauge) != GAUGE)
 			BATON_MISUSE_OF(function, baton__name(resource),

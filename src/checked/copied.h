@@ -5,7 +5,7 @@
 
 #include "checked/records.h"
 
-/* Notes which one it is. Takes the locks of records: call it without one. */
+/* Notes which of the two it is. Call without the lock of a record: the function takes some. */
 void baton__mistake_copied(struct baton__mistake *mistake, const struct baton_resource *resource);
 
 #endif

@@ -34,7 +34,7 @@ static bool same(const struct baton__record *record, const struct baton_resource
 	return record->extras == resource->_extras;
 }
 
-/* A resource that has not been seen at this address before. */
+/* Notes what identifies a resource that has not been seen at this address before. */
 static void sign(struct baton__record *record, const struct baton_resource *resource,
                  const char *call)
 {
@@ -56,7 +56,7 @@ static bool sets_up(const char *call)
 	       strncmp(call, "baton_resource_set_", strlen("baton_resource_set_")) == 0;
 }
 
-/* Is what the program must not change as it was at the first use? */
+/* Has the program changed what it must not change after the first use? */
 static void look_at_constants(struct baton__record *record, const struct baton_resource *resource,
                               const char *call, struct baton__mistake *mistake)
 {
@@ -94,7 +94,7 @@ static void look_at_config(const struct baton__record *record, struct baton__mis
 			               "initialisers");
 }
 
-/* Is one of the newest records of the queue accepted: has its submit returned? */
+/* Has the submit of one of the queue's newest records returned (`accepted`)? */
 static bool has_accepted(const struct baton__record *record)
 {
 	const struct baton__record *task = record->newest;
@@ -107,7 +107,7 @@ static bool has_accepted(const struct baton__record *record)
 	return false;
 }
 
-/* The record says that tasks wait in the resource: does the resource look like that? */
+/* The record says that tasks wait in the resource: is the resource busy, and still the same? */
 static void look_at_queue(const struct baton__record *record, const struct baton_resource *resource,
                           struct baton__mistake *mistake)
 {
@@ -192,9 +192,9 @@ void baton__check_suspended(struct baton_resource *resource, bool more)
 	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
 }
 
-/* The library itself may use the resource first: a timer, a fan-out. Before the capture, so that no
- * other thread finds the resource busy and unknown. A busy resource that is unknown stays so: it is
- * not this thread that captures it. */
+/* The library itself may use the resource first: for a timer or a fan-out. Called before the
+ * capture, so that no other thread finds the resource busy and unknown. A busy resource that is
+ * unknown stays unknown: another thread captures it. */
 void baton__check_use(struct baton_resource *resource)
 {
 	struct baton__record *record;
@@ -246,7 +246,7 @@ void baton__check_hand_off(struct baton_resource *resource, const void *executor
 		return;
 	baton__records_lock(resource, BATON__RECORD_RESOURCE);
 	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
-	/* A resource that came after that executor's end has another one, at the same address. */
+	/* A resource made after that executor's end has another executor, at the same address. */
 	if (record && record->serial < copy.serial)
 		baton__mistake(&mistake, record->name,
 		               "is handed off to an executor that %s has ended (thread %d): close "

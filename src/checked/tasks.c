@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Links the task's record into the queue of its resource's. */
+/* Links the task's record into the queue of the resource's record. */
 static void link_record(struct baton__record *task, const struct baton_resource *resource)
 {
 	struct baton__record *record;
@@ -210,7 +210,7 @@ void baton__check_submitted(void *checked, int outcome)
 
 /* ---- What the core tells ---- */
 
-/* The task's record has done its work. */
+/* Checks a task that waits no more, and forgets its record. */
 static void end_task(struct baton_task *task, struct baton__mistake *mistake)
 {
 	struct baton__record *record;
