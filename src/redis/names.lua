@@ -16,9 +16,9 @@ local function run(name, keys, args)
 	return redis.error_reply(type(result) == 'table' and result.err or tostring(result))
 end
 
--- While the library loads, there is little of Lua: no pairs, no redis.call.
+-- While the library loads, Redis offers little of Lua: no pairs, no redis.call.
 local NAMES = {'submit', 'lead', 'admit', 'effect', 'remote_submit',
-	-- With no memory left, tasks must still come to their end.
+	-- These run even when the server has no memory left: tasks must be able to end.
 	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'renew', 'take', 'finish', 'leave',
 	'remote_balance', 'remote_release', 'remote_leave', 'remote_number', 'remote_states',
 	'remote_commit'}

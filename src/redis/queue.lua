@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The functions of a queue on the server. Each function is one change: it looks at its fence and at
--- all that can be refused first, and writes then, so that it happens whole or not at all. A call
--- that is repeated after a lost reply succeeds, and does its work no second time.
+-- The functions of a queue on the server. Each function is one change. It first checks its fence
+-- and all that can be refused, and then writes, so that the change happens whole or not at all. A
+-- call that is repeated after a lost reply succeeds, and does its work no second time.
 --
 -- redis_connect.c sets VERSION, and loads this text, remote.lua and names.lua as one library, or as
 -- one script where the server has no functions. q is the queue's name in braces: one slot for all.
@@ -28,7 +28,7 @@ local GROUP = 'backends'
 local INTERACTIVE = '9'
 local NOTES, ORDERS, EFFECTS = 32, 64, 10000
 local LOOK = 64 -- how many of the waiting tasks a sweep looks at
-local PASSED = 100 -- a backend reads one entry at a time
+local PASSED = 100 -- more than enough: a backend reads one entry at a time
 local KEPT_MS = 60000 -- a task that runs is kept at least so long
 
 local TYPES = {
@@ -113,7 +113,7 @@ end
 
 -- ---- Telling ----
 
--- A foreign key in the place of the notes hinders nobody but their reader.
+-- If another program's key has the name of the notes, only the reader of the notes fails.
 local function note(q, id, what, value, text, epoch, ...)
 	local reply = redis.pcall('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*',
 		'what', what, 'value', value, 'text', text or '', 'epoch', epoch or '0', ...)
@@ -169,7 +169,7 @@ local function back(q, id, run)
 	done(q, 'lost', id, run.number)
 end
 
--- The backend's tasks wait again, all but `but`, the one that it runs.
+-- The backend's tasks wait again, all but `but`, the task that the backend runs.
 local function lose_tasks(q, name, but)
 	for _, id in ipairs(call('HKEYS', q .. ':run')) do
 		local run = running(q, id)
@@ -179,7 +179,7 @@ local function lose_tasks(q, name, but)
 	end
 end
 
--- Entries that the backend was given, and has not taken, are for another.
+-- Gives the entries that the backend got, but has not taken, to other backends.
 local function pass_on(q, name)
 	for _, given in ipairs(call('XPENDING', q .. ':out', GROUP, '-', '+', PASSED, name)) do
 		local entry = call('XRANGE', q .. ':out', given[1], given[1])[1]
@@ -443,7 +443,8 @@ end
 
 -- ---- The backend's ----
 
--- name, address, lease_ms, then id and epoch of the task that it runs, if any. Is the task its own?
+-- name, address, lease_ms, then id and epoch of the task that the backend runs, if any. Returns
+-- whether this task is still the backend's.
 function F.renew(q, a)
 	local name, id = a[1], a[4]
 	check_backend(q, name)
@@ -451,8 +452,8 @@ function F.renew(q, a)
 		call('XGROUP', 'CREATE', q .. ':out', GROUP, '0', 'MKSTREAM')
 	end
 	keep_alive(q, name, a[2], a[3])
-	-- It may have tasks that it does not run: the answer of a take was lost; or the server came
-	-- back without its last second, and with a task that this backend has finished.
+	-- The backend may have tasks that it does not run: the answer of a take was lost; or the
+	-- server came back without its last second, and with a task that this backend has finished.
 	lose_tasks(q, name, id)
 	if not id then
 		return 1
@@ -491,7 +492,7 @@ function F.take(q, a)
 	return {fields, call('HGETALL', q .. ':files:' .. id), last_id(q .. ':orders:' .. name)}
 end
 
--- Is the task its own?
+-- Refuses if the task does not run under this epoch.
 local function held(q, id, epoch)
 	local run = running(q, id)
 	if not run or run.epoch ~= epoch then

@@ -49,7 +49,7 @@ bool baton__redis_is_name(const char *name)
 	return length > 0 && length <= BATON_REDIS_ID_MAX && name[length] == '\0';
 }
 
-/* The server counts in ms; a lease that does not end would leave the dead their place. */
+/* A lease must end, or the dead keep their place; the server counts in ms. */
 bool baton__redis_is_lease(uint64_t ns)
 {
 	return ns >= BATON_SECOND / 20 && ns <= 24 * 3600 * BATON_SECOND;
@@ -125,7 +125,7 @@ static int send_call(const struct baton_redis *redis, struct redisContext *conte
 	return status;
 }
 
-/* A read that waits is answered at its end, or at the server's next tick after it. */
+/* The server answers a waiting read at the read's end, or at the next tick after that. */
 static int await_reply(struct baton_redis *redis, const struct baton__redis_call *call,
                        redisReply **reply)
 {
@@ -310,7 +310,7 @@ int baton__redis_answer(struct baton_redis *redis, redisReply **reply)
 		error = baton__redis_refused(redis, *reply);
 		freeReplyObject(*reply);
 		*reply = NULL;
-		/* Whatever it is: a server that refuses reads is not asked all the time. */
+		/* Whatever the error, a server that refuses reads is not asked all the time. */
 		lose_reads(redis);
 	} else {
 		redis->backoff_ns = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of libbaton-redis share. A connection is two: one for calls and their answers,
- * which redis.c repeats after a lost connection (each function of queue.lua may be called twice);
- * one that waits for the answer to a blocking read, so that a program can poll its descriptor.
+ * What the files of libbaton-redis share. A connection has two contexts: one for calls and their
+ * answers, which redis.c repeats after a lost connection (each function of queue.lua may be called
+ * twice); one that waits for the answer to a blocking read, so that a program can poll its
+ * descriptor.
  */
 #ifndef BATON_SRC_REDIS_H
 #define BATON_SRC_REDIS_H
@@ -18,7 +19,7 @@
 /* The text of the .lua files, in a C file that the Makefile generates. */
 extern const char baton__redis_functions[];
 
-/* hiredis's, so that this header compiles without. */
+/* Structs of hiredis, so that this header compiles without hiredis. */
 struct redisContext;
 struct redisReply;
 
@@ -29,9 +30,9 @@ struct baton_redis {
 	bool asked;        /* a read waits for its answer */
 	bool as_scripts;   /* the server has no FUNCTION: EVALSHA */
 	bool loaded;       /* the server has the functions; false after each connect */
-	uint64_t retry_at; /* of the reads */
+	uint64_t retry_at; /* when `reads` may connect again */
 	uint64_t backoff_ns;
-	uint32_t reconnects; /* of the reads */
+	uint32_t reconnects; /* how often `reads` was connected again */
 	uint32_t unanswered; /* how often a call was sent, and its answer was lost */
 	char sha[41];
 	char *key; /* the queue's name in braces */
@@ -49,7 +50,7 @@ struct baton__redis_call {
 	size_t size;
 	size_t room;
 	uint32_t count;
-	/* Goes over this connection (connects) or not at all: -ECONNRESET. 0: any. */
+	/* The call goes over this connection (`connects`), or fails by -ECONNRESET. 0: any. */
 	uint32_t connection;
 	uint64_t wait_ns; /* a read that waits so long at the server before it is answered */
 	int error;        /* -ENOMEM, -EMSGSIZE: an argument is missing */
@@ -63,7 +64,7 @@ void baton__redis_add_number(struct baton__redis_call *call, uint64_t number);
 void baton__redis_add_key(struct baton__redis_call *call, const struct baton_redis *redis,
                           const char *suffix, const char *id);
 
-/* All arguments of another call. */
+/* Adds all arguments of another call. */
 void baton__redis_add_all(struct baton__redis_call *call, const struct baton__redis_call *other);
 
 /*
@@ -72,7 +73,7 @@ void baton__redis_add_all(struct baton__redis_call *call, const struct baton__re
  */
 int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call,
                     struct redisReply **reply);
-/* The same, without an answer, and without patience. */
+/* Makes one attempt at the call, and drops the answer. */
 void baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call);
 
 /*
@@ -95,7 +96,7 @@ int baton__redis_connect(struct baton_redis *redis, struct redisContext **connec
 void baton__redis_disconnect(struct redisContext **context);
 /* Connects for calls, and loads the functions on the server, where that is not done yet. */
 int baton__redis_ready(struct baton_redis *redis);
-/* The error of a connection, and of an error reply; both keep the text. */
+/* The error of a connection; the error of an error reply. Both functions keep the text. */
 int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context);
 int baton__redis_refused(struct baton_redis *redis, const struct redisReply *reply);
 void baton__redis_free_tls(struct baton_redis *redis);

@@ -33,7 +33,7 @@ REDIS_DEFINED := -Wl,-z,defs
 $(call shared,build/libbaton-redis,$(REDIS_SOURCES:%.c=build/%.o) build/redis/functions.o \
 	build/libbaton.so,src/redis/redis.map,$$(REDIS_DEFINED),-Lbuild -lbaton $(REDIS_LIBS))
 
-# A program that links both libraries. As program above.
+# A program that links both libraries. Like `program` in the Makefile.
 redis_program = $(call needs,redis,$(filter %.c,$2),$(filter-out build/checked,$(or $5,build))) \
 	$(call program,$1,$2 libbaton-redis.a libbaton.a,$(REDIS_LIBS) $3,$4,$5)
 

@@ -26,12 +26,12 @@ struct baton_redis_backend {
 	uint64_t lease_ns;
 	uint64_t renew_at;
 	uint64_t claim_at;
-	uint32_t reconnects; /* those of the reads that it has seen */
+	uint32_t reconnects; /* reconnects of the reads that the backend has seen */
 	bool history;        /* read again the entries that were delivered, and maybe never came */
 	bool running;
 	char id[BATON_REDIS_ID_MAX + 1];
 	char epoch[24];
-	char position[48]; /* of its orders */
+	char position[48]; /* how far its orders were read */
 	redisReply *task;
 	struct baton_redis_file *files;
 	redisReply *order;
@@ -49,7 +49,7 @@ static void begin_call(const struct baton_redis_backend *backend, struct baton__
 	baton__redis_add_number(call, backend->lease_ns / MS);
 }
 
-/* *own: is the task that runs still its own? */
+/* Renews the lease. *own: is the running task still this backend's? */
 static int renew(struct baton_redis_backend *backend, bool *own)
 {
 	struct baton__redis_call call;
@@ -70,7 +70,7 @@ static int renew(struct baton_redis_backend *backend, bool *own)
 	return error;
 }
 
-/* The task is another backend's, or over. */
+/* Ends the run here: the task is another backend's, or over. */
 static void stop_running(struct baton_redis_backend *backend)
 {
 	backend->running = false;
@@ -123,7 +123,7 @@ static int accept_task(struct baton_redis_backend *backend, struct baton_redis_o
 	return 0;
 }
 
-/* An entry of q:out is this backend's to take. */
+/* Takes the task of an entry of q:out that was delivered to this backend. */
 static int take_entry(struct baton_redis_backend *backend, const redisReply *entry,
                       struct baton_redis_order *order)
 {
@@ -139,7 +139,7 @@ static int take_entry(struct baton_redis_backend *backend, const redisReply *ent
 	baton__redis_add_text(&call, backend->epoch);
 	error = baton__redis_do(backend->redis, &call, &backend->task);
 	if (error) {
-		backend->history = true; /* the entry is still its own: read it again */
+		backend->history = true; /* the backend still has the entry: read it again */
 		return error;
 	}
 	return backend->task->elements > 0 ? accept_task(backend, order) : 0;
@@ -166,7 +166,7 @@ static int claim_stale(struct baton_redis_backend *backend, struct baton_redis_o
 	entry = baton__redis_at(baton__redis_at(reply, 1), 0);
 	if (!error && baton__redis_at(entry, 1))
 		error = take_entry(backend, entry, order);
-	/* The read that waits for a task would get one that others could run. */
+	/* The read that waits for a task would take a task that idle backends could run. */
 	if (backend->running)
 		baton__redis_unask(backend->redis);
 	freeReplyObject(reply);
@@ -406,7 +406,7 @@ BATON_EXPORT void baton_redis_backend_destroy(struct baton_redis_backend *backen
 
 	baton__redis_call_init(&call, "leave");
 	baton__redis_add_text(&call, backend->name);
-	/* A server that does not hear of it finds out by the lease. */
+	/* If the call is lost, the server finds out by the lease. */
 	baton__redis_do_once(backend->redis, &call);
 	free_task(backend);
 	freeReplyObject(backend->order);

@@ -154,7 +154,7 @@ BATON_EXPORT int baton_redis_note_next(struct baton_redis *redis,
 	if (!error && entry)
 		read_note(note, entry);
 	freeReplyObject(reply);
-	/* The next one is asked for at once, so that the descriptor says when it is there. */
+	/* The next note is asked for at once, so that the descriptor says when it is there. */
 	if (!error && !redis->asked && !baton_redis_is_last(note->what))
 		error = ask_note(redis, task, note);
 	return error;

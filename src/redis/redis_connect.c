@@ -236,7 +236,7 @@ static int load_text(struct baton_redis *redis, bool as_script)
 	return error;
 }
 
-/* Has the server our functions? Loads them if it has none. */
+/* Does the server have our functions? Loads them if it has none. */
 static int load(struct baton_redis *redis)
 {
 	const char *argv[] = {"FCALL", "baton_version", "0"};

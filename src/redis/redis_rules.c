@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of admission (rules.h) in a scheduler: what they are told, and what they decide. They
- * know a copy of the server's q:queue and q:run, which is made anew at each change of leader. Their
- * decisions are gathered as moves, which redis_scheduler.c sends.
+ * The rules of admission (rules.h) in a scheduler: what the rules are told, and what they decide.
+ * The rules know a copy of the server's q:queue and q:run, which is made anew at each change of
+ * leader. Their decisions are gathered as moves, which redis_scheduler.c sends.
  */
 #include "redis/redis_scheduler.h"
 
@@ -241,7 +241,7 @@ void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redis
 /*
  * A task of q:run: id, number, kind, assigned, started. The scheduler that started the task may
  * have had more classes: the task keeps its backend, and counts as one of the slowest class. If its
- * backend is lost, it waits again as what it is, or is denied.
+ * backend is lost, the task waits again under its own kind, or is denied.
  */
 void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const redisReply *runs,
                               size_t at)

@@ -45,10 +45,10 @@ struct baton__remote_partition {
 struct baton__remote_name {
 	struct baton_registry_entry entry;
 	struct baton_remote *remote;
-	/* A job was left out, and so are the later ones of this epoch. Under the name's baton. */
+	/* A job was left out, and so are later jobs of this epoch. Under the name's baton. */
 	bool broken;
 	struct baton__remote_bytes state;
-	struct baton_remote_job *finished; /* of the batch that runs */
+	struct baton_remote_job *finished; /* finished jobs of the batch that runs */
 	struct baton_remote_job **finished_end;
 	/* Of the jobs in the call that is being gathered, the last one that changes the state. */
 	struct baton_remote_job *last_change; /* of the home thread */
@@ -72,8 +72,8 @@ struct baton_remote_job {
 	int status;
 	bool left_out; /* not run */
 	enum baton__remote_change change;
-	struct baton__remote_bytes state; /* that it has set, for the name */
-	struct baton__remote_bytes sent;  /* the same, for the server */
+	struct baton__remote_bytes state; /* the state that the job has set, for the name */
+	struct baton__remote_bytes sent;  /* a copy of `state`, for the server */
 	struct baton__remote_bytes answer;
 	struct baton__redis_call effects; /* one argument each */
 	struct baton__redis_call messages;
@@ -112,7 +112,7 @@ struct baton_remote {
 
 	/* ---- Reading (remote_feed.c) ---- */
 	char told[BATON__REMOTE_POSITION];
-	uint64_t heard; /* entries of what the node is told */
+	uint64_t heard; /* how many entries of its stream the node has read */
 	uint32_t in_work;
 	bool narrow; /* the read that waits leaves the partitions out */
 	struct baton_registry_entry **kept;
@@ -139,10 +139,10 @@ void baton__remote_trouble(struct baton_remote *remote, int error);
 int baton__remote_copy(struct baton__remote_bytes *bytes, const void *data, size_t size);
 
 /* ---- remote_own.c ---- */
-/* The first balance: joins. Then: renews and gives, when it is time. */
+/* join: makes the first balance. look_after_lease: renews and gives, when it is time. */
 int baton__remote_join(struct baton_remote *remote);
 void baton__remote_look_after_lease(struct baton_remote *remote);
-/* The partition is another node's. */
+/* Drops the partition: it is another node's. */
 void baton__remote_lose(struct baton_remote *remote, uint32_t partition);
 /* Drops all partitions, and gets them back under new epochs; after an error, with a pause. */
 void baton__remote_begin_anew(struct baton_remote *remote, int error);
@@ -159,7 +159,7 @@ void baton__remote_forget_names(struct baton_remote *remote);
 int baton__remote_run(struct baton_task *task);
 void baton__remote_cancelled(struct baton_task *task);
 int baton__remote_end_batch(struct baton_resource *resource);
-/* Of the home thread: the job is over. */
+/* Frees a job that is over. The home thread. */
 void baton__remote_free(struct baton_remote_job *job);
 
 /* ---- remote_send.c ---- */

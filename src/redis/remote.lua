@@ -27,7 +27,7 @@ local function trim_told(r, node, position)
 end
 
 local function tell_node(r, node, ...)
-	-- A node that is gone has no stream; a foreign key in its place hinders nobody else.
+	-- A node that is gone has no stream; another program's key there hinders nobody else.
 	redis.pcall('XADD', r .. ':to:' .. node, 'NOMKSTREAM', '*', ...)
 end
 
@@ -38,7 +38,7 @@ local function send_message(r, node, name, data)
 	local key = r .. ':to:' .. node
 	local unread = redis.pcall('XLEN', key)
 	if type(unread) ~= 'number' then
-		return -- a foreign key
+		return -- another program's key
 	end
 	if unread < TOLD then
 		tell_node(r, node, 'what', 'message', 'name', name, 'data', data)
@@ -176,7 +176,7 @@ local function count_owned(owners, counts)
 	end
 end
 
--- node, then partition and epoch, again and again: the node has nothing of them in work any more.
+-- node, then pairs of partition and epoch of which the node has nothing in work any more.
 function F.remote_release(q, a)
 	local r, node, told = q .. ':remote', a[1], {}
 	local counts = live_nodes(r, node)
@@ -263,7 +263,7 @@ function F.remote_number(q, a)
 	return accepted
 end
 
--- Partition and name, again and again: their states.
+-- Pairs of partition and name. Returns the states of these names.
 function F.remote_states(q, a)
 	local states = {}
 	for i = 1, #a, 2 do

@@ -274,7 +274,7 @@ static void hear(struct baton_remote *remote, const redisReply *entry)
 
 	snprintf(remote->told, sizeof(remote->told), "%s",
 	         baton__redis_text(baton__redis_at(entry, 0)));
-	/* A balance takes what was heard from the stream, too: that makes room for messages. */
+	/* A balance also deletes from the stream what was heard: that makes room for messages. */
 	if (++remote->heard % HEARD_MAX == 0)
 		remote->balance_at = 0;
 	if (strcmp(what, "answer") == 0)
@@ -382,7 +382,7 @@ void baton__remote_ask(struct baton_remote *remote)
 	uint32_t count = free_places / (remote->owned + 1);
 	int error;
 
-	/* There is room again: the read that waits is too narrow. */
+	/* There is room again: the read that waits leaves the partitions out. */
 	if (remote->redis->asked && remote->narrow && !remote->stopping &&
 	    free_places > remote->options.in_work_max / 2)
 		baton__redis_unask(remote->redis);

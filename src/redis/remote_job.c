@@ -174,7 +174,7 @@ BATON_EXPORT int baton_remote_job_set_state(struct baton_remote_job *job, const 
 		free(state.data);
 		return -ENOMEM;
 	}
-	/* Last: `data` may be the state that the job has set before. */
+	/* Freed last: `data` may be the state that the job has set before. */
 	free_bytes(&job->state);
 	free_bytes(&job->sent);
 	job->state = state;

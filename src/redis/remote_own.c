@@ -4,8 +4,8 @@
  * says what the node owns. The node drops all it owns and begins anew, under later epochs, when its
  * lease has ended by its own clock; when the connection was lost (the server may have come back
  * without its last second); when a read, a release or a commit fails; when a job was left out, or
- * there was no memory for one. The server has all of a dropped job, if only the answer to its
- * commit was lost, or nothing of it: then the next owner reads the task again.
+ * there was no memory for one. Of a dropped job the server has all (only the answer to the commit
+ * was lost) or nothing: then the next owner reads the task again.
  */
 #include "redis/remote.h"
 
@@ -52,7 +52,7 @@ void baton__remote_lose(struct baton_remote *remote, uint32_t partition)
 		remote->giving--;
 	lost->giving = false;
 	lost->in_work = 0;
-	/* Relaxed: a thread that sees it late runs a job whose effects the server refuses. */
+	/* Relaxed: a thread that sees the 0 late runs a job whose effects the server refuses. */
 	store_relaxed(&lost->epoch, 0);
 	set_owned(remote, -1);
 }
@@ -87,7 +87,7 @@ void baton__remote_begin_anew(struct baton_remote *remote, int error)
 
 /* ---- Giving ---- */
 
-/* Chooses the partitions with the fewest jobs in work: they are free soonest. */
+/* Chooses the partitions with the fewest jobs in work: these partitions are free soonest. */
 static void choose_to_give(struct baton_remote *remote, uint64_t surplus)
 {
 	/* Ends: each round gives one more away, or finds none. */
@@ -205,7 +205,7 @@ static void plan_next(struct baton_remote *remote, uint64_t sent_at, const redis
 
 	remote->balance_at = lease_at;
 	if (text[0] != '-') {
-		/* Directly after the end of another's lease. */
+		/* The next balance comes directly after the end of another node's lease. */
 		uint64_t ms = strtoull(text, NULL, 10) + 2;
 		uint64_t at = baton__redis_clock() + ms * MS;
 
@@ -261,7 +261,7 @@ void baton__remote_look_after_lease(struct baton_remote *remote)
 
 	if (baton__redis_clock() >= remote->balance_at)
 		error = balance(remote);
-	/* Relaxed: a hint for those who submit. */
+	/* Relaxed: a hint for submitters. */
 	if (error == -ECONNREFUSED || error == -ETIMEDOUT)
 		store_relaxed(&remote->away, error);
 	else if (!error)
@@ -280,6 +280,6 @@ void baton__remote_leave(struct baton_remote *remote)
 		baton__remote_lose(remote, i);
 	baton__redis_call_init(&call, "remote_leave");
 	baton__redis_add_text(&call, remote->node);
-	/* A server that does not hear of it finds out by the lease. */
+	/* If the call is lost, the server finds out by the lease. */
 	baton__redis_do_once(remote->redis, &call);
 }

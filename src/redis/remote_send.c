@@ -259,7 +259,7 @@ static void send_submits(struct baton_remote *remote)
 		error = send_some(remote, &more);
 	if (error)
 		remote->send_at = baton__redis_clock() + PAUSE_NS;
-	/* Relaxed: a hint for those who submit. */
+	/* Relaxed: a hint for submitters. */
 	if (is_away(error) && error != -EINTR)
 		store_relaxed(&remote->away, error);
 }
@@ -289,7 +289,7 @@ static size_t size_of(const struct baton_remote_job *job)
 	return JOB_SIZE + job->key_size + job->answer.size + job->effects.size + job->messages.size;
 }
 
-/* A call has the last state of a name alone. Returns how many bytes the job's state adds to it. */
+/* A call has only the last state of each name. Returns how many bytes the job's state adds. */
 static size_t replace_state(struct baton_remote_job *job)
 {
 	const struct baton_remote_job *replaced;
@@ -303,8 +303,8 @@ static size_t replace_state(struct baton_remote_job *job)
 }
 
 /*
- * The first finished job that the next call does not have. Where the call ends decides which states
- * it has: the call may be the last one that counts.
+ * The first finished job that the next call does not have. The end of the call is found first,
+ * since it decides which states the call has: each name's last one before that end.
  */
 static struct baton_remote_job *find_end(struct baton_remote *remote)
 {
@@ -319,7 +319,7 @@ static struct baton_remote_job *find_end(struct baton_remote *remote)
 		if (job->left_out && count > 0)
 			break;
 		if (job->left_out) {
-			/* The job's task must be read again, and so must all that follow. */
+			/* The job's task, and all tasks that follow, must be read again. */
 			baton__remote_begin_anew(remote, 0);
 			continue;
 		}
