@@ -27,11 +27,11 @@
  *    busy or the deadline is never, in the heap before its deadline, in `asking` (CUSTOM), with its
  *    descriptor (READABLE, WRITABLE), or in the list of its priority. A RUNNING source is in no
  *    list: no nested run enters it.
- * mainloop.alarm: `alarm` is 0 while the owner is sure to look at the inbox again: it runs the
- *    loop, or a wake is under way to it. Else it is the time at which the host will run the loop.
- *    The owner stores `alarm`, then looks at the inbox; a poster pushes, then looks at `alarm`.
- *    Both are seq_cst ([mainloop.alarm]), so one of the two sees the other. The thread that changes
- *    `alarm` to 0 makes the descriptor readable: one wake for any number of starts.
+ * mainloop.alarm: `alarm` is 0 while the owner is sure to look at the inbox again: the owner runs
+ *    the loop, or a wake is under way. Else `alarm` is the time at which the host will run the
+ *    loop. The owner stores `alarm`, then looks at the inbox; a poster pushes, then looks at
+ *    `alarm`. Both are seq_cst ([mainloop.alarm]), so one of the two sees the other. The thread
+ *    that changes `alarm` to 0 makes the descriptor readable: one wake for any number of starts.
  * mainloop.published: A start that finds POSTED set leaves the push to another thread, the poster,
  *    and wakes the owner by itself; the owner may find the inbox empty, and publish a later alarm,
  *    before the poster pushes. So the poster loads `published`, which counts alarms, before its CAS
