@@ -50,7 +50,7 @@ void baton__trace_names_keep(struct baton_board *board, const struct baton__boar
 	memcpy(name->name, line->name, sizeof(name->name));
 }
 
-/* The spans of one line do not overlap. Equal: the spans have a moment in common. */
+/* The spans of one line do not overlap. Spans with a common moment compare equal. */
 static int by_line_and_span(const void *left, const void *right)
 {
 	const struct baton__left_name *a = left;
