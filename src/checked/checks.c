@@ -14,7 +14,7 @@
 
 static void resources(struct baton_resource *const *resources, size_t count, const char *function)
 {
-	/* The functions themselves refuse a greater count. */
+	/* baton_fan_out_submit refuses a greater count itself. */
 	if (count > UINT32_MAX / 2)
 		return;
 	if (!resources && count)

@@ -5,7 +5,7 @@
 
 #include "checked/records.h"
 
-/* Notes which of the two it is. Call without the lock of a record: the function takes some. */
+/* Notes which of the two it is. Takes locks of records: the caller must hold none. */
 void baton__mistake_copied(struct baton__mistake *mistake, const struct baton_resource *resource);
 
 #endif

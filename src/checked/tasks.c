@@ -145,8 +145,8 @@ static uint64_t note_submit(struct baton_resource *resource, struct baton_task *
 	return serial;
 }
 
-/* What the check keeps until the submit returns: by then a task may have run, and its memory, as
- * that of the array of tasks, may be gone. */
+/* What the check keeps until the submit returns. By then a task may have run, and the memory of the
+ * task and of the array of tasks may be gone. */
 struct submit {
 	size_t count;
 	struct {
