@@ -43,7 +43,8 @@ static void run_wheel(struct baton_plain_job *job)
 static struct baton_plain_job *next;
 static unsigned rounds; /* more deadlines to set */
 
-/* Sets the next deadline, and submits a job that lasts until it was kept: to this worker itself. */
+/* Sets the next deadline, and may submit a job that lasts until it was kept: to this worker
+ * itself. */
 static void run_wheel_again(struct baton_plain_job *job)
 {
 	if (!rounds) {
@@ -52,7 +53,7 @@ static void run_wheel_again(struct baton_plain_job *job)
 	}
 	rounds--;
 	baton__alarm_set(alarm_of(), sim_now() + SOON);
-	sim_require(baton_pool_submit(pool, next) == 0);
+	sim_require(!next || baton_pool_submit(pool, next) == 0);
 	baton__alarm_done(alarm_of());
 }
 
@@ -351,6 +352,17 @@ SIM_SCENARIO(alarm_detach, "[alarm.taken] the wheel ends beside a deadline that 
 
 SIM_SCENARIO(alarm_bar, "[alarm.taken] the pool ends beside a deadline that passes", .bound = 2)
 {
+	begin(1, 0);
+	arm(SOON);
+	sim_calm(false);
+	end();
+	sim_require(orphans == 1);
+}
+
+SIM_SCENARIO(alarm_bar_set, "[alarm.done] the pool ends beside a wheel that sets its next deadline",
+             .bound = 2)
+{
+	rounds = 1;
 	begin(1, 0);
 	arm(SOON);
 	sim_calm(false);
