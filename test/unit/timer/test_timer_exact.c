@@ -4,6 +4,9 @@
 
 #include <baton/bound.h>
 
+#include "base/atomic.h"
+#include "timer/timer.h"
+
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 static const uint64_t resolutions[] = {0, 1, 1024, BATON_MILLISECOND, BATON_SECOND};
@@ -209,6 +212,8 @@ static void late_end(struct late *late)
 {
 	resource_end(&late->resource);
 	baton_manual_destroy(late->manual);
+	/* No run has kept one: the wheel would never be freed. */
+	cr_assert_eq(load_relaxed(&late->timers->references), 1);
 	cr_assert_eq(baton_timers_destroy(late->timers), 0);
 }
 
