@@ -3,6 +3,10 @@
 #include "pool_support.h"
 
 #include <baton/blocking.h>
+#include <baton/board.h>
+#include <baton/io.h>
+#include <baton/timer.h>
+#include <baton/watchdog.h>
 
 #include "pool/pool.h"
 
@@ -420,4 +424,29 @@ Test(pool_options, a_spare_that_could_not_be_created_is_tried_again, .timeout = 
 	cr_assert_eq(baton_pool_submit(pool, &works[2].job), 0);
 	until_at_least(&done, 3);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+static int never(struct baton_io *io)
+{
+	MUST(!io);
+	return 0;
+}
+
+/* A fork's child has lost no thread where none could be created. */
+Test(pool_options, no_thread_that_could_not_be_created_is_missed, .timeout = 10)
+{
+	struct baton_watchdog_options options = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	struct baton_io io = BATON_IO_INIT(&resource, never);
+	struct baton_watchdog *watchdog;
+	struct baton_timers *timers;
+
+	cr_assert_eq(baton_board_create(NULL, &options.board), 0);
+	atomic_store(&creations_left, 0);
+	cr_assert_eq(baton_io_start(&io, 0, BATON_IO_READ), -EAGAIN);
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), -EAGAIN);
+	cr_assert_eq(baton_timers_create(NULL, &timers), -EAGAIN);
+	cr_assert_eq(attached_in_child(), 0);
+	atomic_store(&creations_left, -1);
+	baton_board_destroy(options.board);
 }
