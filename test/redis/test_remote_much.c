@@ -363,3 +363,37 @@ Test(remote_much, a_partition_is_handed_over_when_its_tasks_have_ended)
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 	server_stop(&server);
 }
+
+/* The end of a task under an epoch that is over is not the end of the same task under the next. */
+Test(remote_much, a_partition_whose_task_runs_again_is_not_given_before_its_end)
+{
+	struct server server;
+	struct gate gate;
+	struct baton_remote *nodes[2];
+	struct question question;
+	char name[24];
+	int i = 0;
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	nodes[0] = join(&server, "one", 60 * BATON_SECOND, pass_gate, &gate);
+	/* The first of those that are free is given first. */
+	do
+		snprintf(name, sizeof(name), "name-%d", i++);
+	while (baton_remote_partition(nodes[0], name, strlen(name)) != 0);
+	cr_assert_eq(ask(nodes[0], &question, name, ""), 0);
+	await_entered(&gate);
+	freeReplyObject(server_ask(&server, "HSET {test}:remote:owners 0 1:thief"));
+	sem_post(&gate.open);
+	await_entered(&gate);
+	nodes[1] = join(&server, "two", 60 * BATON_SECOND, count, NULL);
+	while (baton_remote_owned(nodes[1]) < PARTITIONS / 2) /* the suite's timeout ends it */
+		usleep(1000);
+	cr_assert_not_null(strstr(server_text(&server, "HGET {test}:remote:owners 0"), ":one"));
+	sem_post(&gate.open);
+	cr_assert_eq(await(&question), 0);
+	cr_assert_eq(gate.runs, 2);
+	for (int node = 0; node < 2; node++)
+		baton_remote_destroy(nodes[node]);
+	server_stop(&server);
+}
