@@ -2,7 +2,7 @@
 /*
  * Contention: what a thread does where other threads use the same resource, and what it learns from
  * that. Each remedy is here, with its constants; what a thread has learnt is in its record
- * (struct baton__contention, thread.h). No remedy is needed for correctness.
+ * (struct baton__contention, learnt.h). No remedy is needed for correctness.
  *
  * WARY: a CAS on the word of a busy resource takes the cache line away from the runner. After a
  *    capture that has failed, the next captures look at the word first (baton/inline.h).
@@ -13,6 +13,7 @@
  * HOT: where one resource is all that a thread works on, STAND_BACK, STAND_BACK_CALL and BACK_OFF
  *    wait long.
  * LOAN: a queue grows faster than its executor drains it. A submitter runs a part of it (loan.h).
+ *    Without loans the queues of an overload grow without end (W23).
  * DEBT: the submitters are in tasks, where no loan is possible. The loan comes later (loan.h).
  * RECALL: an empty resource waits in the queue for a thread of the executor. A borrower takes the
  *    resource out of the queue (visit.h).

@@ -16,8 +16,9 @@ rounds=${ROUNDS:-3} # empty, too
 only=${ONLY:-W2: async;W2s;W3: 1;W6: broker}
 rm -f $dir/*.json
 round=1
+order="all $*"
 while [ "$round" -le "$rounds" ]; do
-	for name in all "$@"; do
+	for name in $order; do
 		# shellcheck disable=SC2086 # words, on purpose
 		$dir/$name --quick --runs 1 --only "$only" --json $dir/$name.$round.json \
 			${BENCH_ARGS-} >$dir/log 2>&1 || {
@@ -26,6 +27,12 @@ while [ "$round" -le "$rounds" ]; do
 		}
 	done
 	round=$((round + 1))
+	# Who comes first meets another state of the machine: the next round goes the other way.
+	back=
+	for name in $order; do
+		back="$name $back"
+	done
+	order=$back
 done
 
 awk -v remedies="$*" -v rounds="$rounds" '
@@ -46,8 +53,11 @@ awk -v remedies="$*" -v rounds="$rounds" '
 					list[i] = list[j]
 					list[j] = swap
 				}
-		return count % 2 ? list[(count + 1) / 2]
-		                 : (list[count / 2] + list[count / 2 + 1]) / 2
+		return (list[int((count + 1) / 2)] + list[int(count / 2) + 1]) / 2
+	}
+	function worth(row, remedy, round, without) {
+		without = ratio[row, remedy, round]
+		return without ? ratio[row, "all", round] / without : 0
 	}
 	FNR == 1 {
 		split(FILENAME, part, "[/.]")
@@ -86,8 +96,7 @@ awk -v remedies="$*" -v rounds="$rounds" '
 			printf "%-72s %9.3f", substr(rows[i], 1, 72), median(list, rounds)
 			for (k = 1; k <= kinds; k++) {
 				for (r = 1; r <= rounds; r++)
-					list[r] = ratio[rows[i], "all", r] /
-					          (ratio[rows[i], kind[k], r] + 1e-9)
+					list[r] = worth(rows[i], kind[k], r)
 				printf " %15.2f", median(list, rounds)
 			}
 			print ""
