@@ -6,7 +6,7 @@ CHAT := build/examples/chat/epoll build/examples/chat/uv
 EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,$(wildcard examples/*.c))) $(FEATURES)
 
 $(foreach e,$(EXAMPLES:build/%=%),$(call program,$e,$e.c libbaton.a,,,build build/checked))
-# Some need a library that the others do not need. One chat server, two event loops.
+# These examples need a library of their own. The chat server is built for two event loops.
 $(call program,examples/features/group_commit,examples/features/group_commit.c libbaton.a,\
 	-lsqlite3,,build build/checked)
 $(call needs,demo,examples/mainloop.c examples/chat/uv.c)

@@ -35,7 +35,8 @@ extern const char *const baton__cause_deed[BATON__CAUSES];
 /* The thread that is this cause, as the line says; `thread` 0: none, or not known. Any process. */
 struct baton__who baton__cause_who(const struct baton__board_line *line, enum baton__cause cause);
 
-/* The line of the resource at this address. NULL: there is none, or the address is NULL. */
+/* The line of the resource at this address. Returns NULL if the board has no such line, or if the
+ * address is NULL. */
 const struct baton__board_line *baton__line_at(const struct baton__board_file *file,
                                                const void *resource);
 

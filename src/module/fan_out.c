@@ -381,8 +381,8 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct 
 	if (baton__self && load_relaxed(&fan_out->submitter) == baton__self)
 		return baton__cycle_of_one(baton_current());
 	/* Waits for the items, not for the promise: a wait for an item helps the item's resource.
-	 * The last item comes first: when the last item is over, the others mostly are, and this
-	 * thread sleeps once. */
+	 * The wait begins with the last item. When that item is over, most other items are over,
+	 * too: this thread then sleeps once. */
 	for (size_t i = fan_out->count; i > 0; i--) {
 		error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
 		if (error)

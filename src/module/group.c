@@ -152,9 +152,9 @@ static void leave(struct baton_group *group, uint32_t listed)
 			take_nodes(group, &taken);
 			listed = 0;
 			word = MEMBER;
-			/* Release is enough: a last member acquired what the others did when it
-			 * cleared LISTED; members that have left since have entered beside the last
-			 * leave. */
+			/* Release is enough: the last member has acquired what the other members
+			 * did when it cleared LISTED. A member that has left since then entered
+			 * while the last leave was under way. */
 		} else if (cas_acq_rel(&group->_word, &word, 0)) {
 			/* [group.count] release: what all members did; pairs with [group.count] in
 			 * wait. Acquire: the same, for the functions that are fired; pairs with

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who has suspended a resource. See who.h. */
+/* The thread that has suspended a resource. See who.h. */
 #include "module/who.h"
 
 #include "core/resource.h"

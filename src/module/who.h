@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who has suspended a resource, or its lower lanes, or has detached the task that holds it: for a
- * reader who asks why the resource's tasks wait. The gauge shows it on a board (core/gauge.h). A
- * debugger finds the thread's id without a board, too (who.guest).
+ * The thread that has suspended a resource or its lower lanes, or has detached the task that holds
+ * the resource: it explains why the resource's tasks wait. The gauge shows the thread on a board
+ * (core/gauge.h). A debugger finds the thread's id without a board, too (who.guest).
  */
 #ifndef BATON_SRC_WHO_H
 #define BATON_SRC_WHO_H
