@@ -53,6 +53,11 @@ uint32_t sim_step(void)
 	return sim_choices.step;
 }
 
+uint32_t sim_known(unsigned thread)
+{
+	return sim_me()->clock[thread];
+}
+
 void sim_note(unsigned chosen)
 {
 	if (!chosen)

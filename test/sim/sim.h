@@ -98,6 +98,10 @@ void sim_each_block(void (*look)(const void *block, size_t size));
 /* The number of decisions so far in this execution. */
 uint32_t sim_step(void);
 
+/* How many releases of the thread the calling thread knows (its vector clock). Of itself: all, and
+ * the next. */
+uint32_t sim_known(unsigned thread);
+
 /*
  * calm: for setting up. While calm, no other thread interferes, nothing is chosen, and no thread is
  * frozen. settle: calmly lets the other threads go on until each has ended or sleeps.

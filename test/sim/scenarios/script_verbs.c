@@ -312,10 +312,10 @@ SIM_VERB(end, SIM_OK)
 SIM_VERB(await, SIM_OK)
 {
 	struct timespec deadline = sim_in(number);
-	uint32_t began = sim_step();
+	const uint64_t known = sim_notes_known(topic);
 	int status = baton_resource_await(&topic->resource, number ? &deadline : NULL);
 
 	if (!status)
-		sim_awaited(topic, began);
+		sim_awaited(topic, known);
 	return status;
 }

@@ -234,6 +234,7 @@ SIM_UNSEEN void sim_note_begin(struct sim_note *note)
 SIM_UNSEEN int sim_note_end(struct sim_note *note, int status)
 {
 	note->ended = sim_step();
+	note->released = sim_known(sim_thread()) - 1;
 	if (!status)
 		return 0;
 	if (note->fate != SIM_ACCEPTED)
@@ -359,11 +360,25 @@ SIM_UNSEEN unsigned sim_left(const struct sim_topic *topic, unsigned but)
 	return left;
 }
 
-SIM_UNSEEN void sim_awaited(const struct sim_topic *topic, uint32_t began)
+_Static_assert(SIM_NOTES_MAX <= 64, "a bit for each note");
+
+SIM_UNSEEN uint64_t sim_notes_known(const struct sim_topic *topic)
+{
+	uint64_t known = 0;
+
+	for (unsigned i = 0; i < topic->note_count; i++) {
+		const struct sim_note *note = topic->notes[i];
+
+		if (note->ended && note->released <= sim_known(note->submitter))
+			known |= UINT64_C(1) << i;
+	}
+	return known;
+}
+
+SIM_UNSEEN void sim_awaited(const struct sim_topic *topic, uint64_t known)
 {
 	for (unsigned i = 0; i < topic->note_count; i++)
-		if (topic->notes[i]->ended && topic->notes[i]->ended < began &&
-		    !settled(topic->notes[i]))
+		if (known & UINT64_C(1) << i && !settled(topic->notes[i]))
 			sim_fail("await has not waited for a task");
 }
 

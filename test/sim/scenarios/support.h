@@ -71,6 +71,7 @@ struct sim_note {
 	unsigned submitter; /* thread */
 	uint32_t began;     /* steps at which its submit began and ended */
 	uint32_t ended;
+	uint32_t released; /* the last release of its submitter when its submit had ended */
 };
 
 /* Gives the topic's resource a bound, and follows to whom its queue is lent. */
@@ -144,8 +145,10 @@ void sim_stage_end(struct sim_stage *stage);
  * When the other threads have ended and executors are destroyed. */
 void sim_no_leaks(void);
 
-/* Whoever began to await at this step knows that all earlier notes are over. */
-void sim_awaited(const struct sim_topic *topic, uint32_t began);
+/* known: the notes (a bit each) whose submit happens before this call. awaited: an await that has
+ * begun with `known` has ended, and these notes are over. */
+uint64_t sim_notes_known(const struct sim_topic *topic);
+void sim_awaited(const struct sim_topic *topic, uint64_t known);
 
 /*
  * For `frozen`, where an executor has a thread that is not frozen: every submit of the others' has
