@@ -13,6 +13,9 @@
 #ifndef NODES_KEPT_UNSEEN /* an attribute: not to be instrumented */
 #define NODES_KEPT_UNSEEN
 #endif
+#ifndef NODES_KEPT_LOAD /* the explorer runs one thread at a time, and has no builtin loads */
+#define NODES_KEPT_LOAD(word) __atomic_load_n((word), __ATOMIC_ACQUIRE)
+#endif
 
 /* A node begins with the next one's address. */
 NODES_KEPT_UNSEEN static size_t nodes_of(const struct baton__node *node)
@@ -44,7 +47,7 @@ NODES_KEPT_UNSEEN static size_t nodes_kept(const struct baton__thread *record)
 		const struct baton__node_cache *cache = &record->caches[i];
 
 		count += nodes_of(cache->nodes) + cache->window.count +
-		         nodes_of_bundles(__atomic_load_n(&cache->returned, __ATOMIC_ACQUIRE));
+		         nodes_of_bundles(NODES_KEPT_LOAD(&cache->returned));
 	}
 	return count;
 }

@@ -10,6 +10,7 @@
 #include "thread/thread.h"
 
 #define NODES_KEPT_UNSEEN SIM_UNSEEN
+#define NODES_KEPT_LOAD(word) (*(word))
 #include "../../faults/nodes_kept.h"
 
 /* ---- The manual one ---- */
