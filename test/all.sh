@@ -5,9 +5,10 @@
 #
 #	MAKE=make all.sh [-jN] [--first TARGET] [TARGET... --together] TARGET...
 #
-# --first: makes TARGET, which builds what the others run, as far as it goes. Targets before
-# --together are then made side by side, as many at once as there are CPUs. A+B is A, then B. What a
-# target prints comes when it has ended. Last, how long each took, the longest first.
+# --first TARGET: makes TARGET before all others. TARGET builds what the others run; if a part of it
+# cannot be built, the others are made all the same. Targets before --together are then made side by
+# side, as many at once as there are CPUs. A+B is A, then B. A target's output is printed when the
+# target has ended. The last line says how long each target took, the longest first.
 set -u
 
 results=build/results

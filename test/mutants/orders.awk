@@ -74,8 +74,8 @@ function hear(text, words, kind)
 	}
 }
 
-# Puts the fate of each weaker order of the operation into `fate`. What is said of this operation
-# goes before what was said "below".
+# Puts the fate of each weaker order of the operation into `fate`. A comment before this operation
+# overrides a comment with the word "below" further up.
 function judge(orders, count, i, j, n, order, own)
 {
 	split("", fate)

@@ -384,4 +384,12 @@ static inline struct baton_pool *pool_of(size_t workers)
 	return pool;
 }
 
+static inline struct baton_pool_stats pool_stats(const struct baton_pool *pool)
+{
+	struct baton_pool_stats stats;
+
+	baton_pool_stats_read(pool, &stats);
+	return stats;
+}
+
 #endif

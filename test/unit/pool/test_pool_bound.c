@@ -18,14 +18,6 @@ static struct baton_pool *bounded(size_t workers, uint64_t waiting_max)
 	return pool;
 }
 
-static struct baton_pool_stats stats_of(const struct baton_pool *pool)
-{
-	struct baton_pool_stats stats;
-
-	baton_pool_stats_read(pool, &stats);
-	return stats;
-}
-
 static void until_threads_wait(struct baton_pool *pool, uint32_t count)
 {
 	while (__atomic_load_n(&pool->room.sleepers, __ATOMIC_SEQ_CST) != count)
@@ -61,17 +53,17 @@ Test(pool_bound, is_bounded_at_the_very_value, .timeout = 10)
 		struct plug plug;
 
 		plug_in(&plug, pool);
-		cr_assert_eq(stats_of(pool).waiting, 0, "the job has been entered");
+		cr_assert_eq(pool_stats(pool).waiting, 0, "the job has been entered");
 		for (size_t i = 0; i < max; i++)
 			cr_assert_eq(baton_pool_submit(pool, &works[i].job), 0);
-		cr_assert_eq(stats_of(pool).waiting, max);
+		cr_assert_eq(pool_stats(pool).waiting, max);
 		cr_assert_eq(baton_pool_submit(pool, &works[max].job), -EAGAIN);
 		cr_assert_eq(baton_pool_submit_wait(pool, &works[max].job, &long_ago), -ETIMEDOUT);
-		cr_assert_eq(stats_of(pool).waiting, max);
-		cr_assert_eq(stats_of(pool).accepted, max + 1, "the plug, and no refused job");
+		cr_assert_eq(pool_stats(pool).waiting, max);
+		cr_assert_eq(pool_stats(pool).accepted, max + 1, "the plug, and no refused job");
 		gate_open(&plug.leave);
 		until_at_least(&works[max - 1].ran, 1);
-		cr_assert_eq(stats_of(pool).waiting, 0);
+		cr_assert_eq(pool_stats(pool).waiting, 0);
 		cr_assert_eq(baton_pool_submit_wait(pool, &works[max].job, &long_ago), 0);
 		cr_assert_eq(baton_pool_destroy(pool), 0);
 		for (size_t i = 0; i <= max; i++)
@@ -91,7 +83,7 @@ Test(pool_bound, has_no_bound_and_no_count_unless_asked_for, .timeout = 10)
 	cr_assert_eq(baton_pool_submit_wait(pool, &works[0].job, &malformed), -EINVAL);
 	for (size_t i = 0; i < 1000; i++)
 		cr_assert_eq(baton_pool_submit_wait(pool, &works[i].job, &long_ago), 0);
-	cr_assert_eq(stats_of(pool).waiting, 0);
+	cr_assert_eq(pool_stats(pool).waiting, 0);
 	gate_open(&plug.leave);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 	for (size_t i = 0; i < 1000; i++)
@@ -164,13 +156,13 @@ Test(pool_bound, what_comes_by_the_executor_is_not_refused, .timeout = 10)
 	plug_in(&plug, pool);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_executor_schedule(executor, &works[i].job.job), 0);
-	cr_assert_eq(stats_of(pool).waiting, 3);
+	cr_assert_eq(pool_stats(pool).waiting, 3);
 	steps_init(steps, 3, &journal, 0);
 	for (int i = 0; i < 3; i++) {
 		baton_resource_init(&resources[i], &config);
 		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
 	}
-	cr_assert_eq(stats_of(pool).waiting, 3, "resources do not count");
+	cr_assert_eq(pool_stats(pool).waiting, 3, "resources do not count");
 	cr_assert_eq(baton_pool_submit(pool, &works[3].job), -EAGAIN);
 	gate_open(&plug.leave);
 	until_at_least(&works[2].ran, 1);
@@ -199,7 +191,7 @@ Test(pool_bound, a_submitter_waits_until_there_is_room, .timeout = 20)
 		for (size_t i = 0; i < max; i++)
 			cr_assert_eq(baton_pool_submit_wait(pool, &works[i].job, NULL), 0);
 		start_waiting(works + max, count - max);
-		cr_assert_eq(stats_of(pool).waiting, max);
+		cr_assert_eq(pool_stats(pool).waiting, max);
 		gate_open(&plug.leave);
 		for (size_t i = max; i < count; i++) {
 			thread_join(works[i].thread);
@@ -226,7 +218,7 @@ Test(pool_bound, a_submitter_waits_no_longer_than_its_deadline, .timeout = 10)
 	cr_assert_eq(baton_pool_submit_wait(pool, &works[1].job, &deadline), -ETIMEDOUT);
 	cr_assert_geq(now_ns(), baton__deadline_ns(&deadline));
 	until_threads_wait(pool, 0);
-	cr_assert_eq(stats_of(pool).waiting, 1);
+	cr_assert_eq(pool_stats(pool).waiting, 1);
 	gate_open(&plug.leave);
 	deadline = deadline_in_ms(9000);
 	cr_assert_eq(baton_pool_submit_wait(pool, &works[1].job, &deadline), 0);
@@ -248,7 +240,7 @@ static void try_inside(struct inside *inside)
 	inside->results[0] = baton_pool_submit_wait(inside->work->pool, &inside->work->job, NULL);
 	if (inside->plug) {
 		gate_open(&inside->plug->leave);
-		while (stats_of(inside->work->pool).waiting)
+		while (pool_stats(inside->work->pool).waiting)
 			sched_yield();
 		inside->results[1] =
 			baton_pool_submit_wait(inside->work->pool, &inside->work->job, NULL);
@@ -335,7 +327,7 @@ static void shut_down_now(struct baton_pool *pool)
 	struct baton_job *jobs = NULL;
 
 	cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), 0);
-	cr_assert_eq(stats_of(pool).waiting, 0, "they were taken out");
+	cr_assert_eq(pool_stats(pool).waiting, 0, "they were taken out");
 	while (jobs) {
 		struct baton_job *job = jobs;
 
@@ -366,8 +358,8 @@ Test(pool_bound, a_shutdown_ends_the_waits, .timeout = 10)
 		cr_assert_eq(baton_pool_submit_wait(pool, &works[2].job, NULL), -ESHUTDOWN);
 		gate_open(&plug.leave);
 		cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
-		cr_assert_eq(stats_of(pool).waiting, 0);
-		cr_assert_eq(stats_of(pool).accepted, 3);
+		cr_assert_eq(pool_stats(pool).waiting, 0);
+		cr_assert_eq(pool_stats(pool).accepted, 3);
 		cr_assert_eq(baton_pool_destroy(pool), 0);
 		for (int i = 0; i < 6; i++) {
 			cr_assert_eq(atomic_load(&works[i].ran), way == 0 && i < 2);
@@ -419,7 +411,7 @@ static void *produce(void *arg)
 
 	for (int i = 0; i < producer->count; i++) {
 		struct baton_plain_job *job = &producer->works[i].job;
-		uint64_t waiting = stats_of(producer->pool).waiting;
+		uint64_t waiting = pool_stats(producer->pool).waiting;
 
 		if (waiting > producer->highest)
 			producer->highest = waiting;
@@ -456,7 +448,7 @@ Test(pool_bound, many_producers_never_make_it_more_than_the_bound, .timeout = 30
 		for (int i = 0; i < PRODUCERS; i++)
 			thread_join(producers[i].thread);
 		until_at_least(&done, PRODUCERS * scaled(EACH));
-		cr_assert_eq(stats_of(pool).waiting, 0);
+		cr_assert_eq(pool_stats(pool).waiting, 0);
 		cr_assert_eq(baton_pool_destroy(pool), 0);
 		for (int i = 0; i < PRODUCERS; i++) {
 			cr_assert_leq(producers[i].highest, max);

@@ -51,14 +51,6 @@ static struct baton_pool *pool_with(size_t workers, size_t spares, uint64_t keep
 	return pool;
 }
 
-static struct baton_pool_stats stats_of(const struct baton_pool *pool)
-{
-	struct baton_pool_stats stats;
-
-	baton_pool_stats_read(pool, &stats);
-	return stats;
-}
-
 static void deed_wait(struct deed *deed)
 {
 	MUST(baton_future_wait(deed->future, NULL) == 0);
@@ -88,7 +80,7 @@ Test(spares, all_workers_wait_for_what_is_submitted_last, .timeout = 20)
 		}
 		until_at_least(&ran, waiters + 1);
 	}
-	cr_assert_leq(stats_of(pool).spares_started, BATON_POOL_SPARES);
+	cr_assert_leq(pool_stats(pool).spares_started, BATON_POOL_SPARES);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
@@ -126,7 +118,7 @@ Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 	cr_assert_eq(baton_submit(&target, &step.task), 0);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(baton_future_wait(&futures[i], NULL), 0);
-	cr_assert_geq(stats_of(pool).spares_started, 2);
+	cr_assert_geq(pool_stats(pool).spares_started, 2);
 	for (int i = 0; i < 4; i++)
 		resource_end(&waiters[i]);
 	resource_end(&target);
@@ -161,7 +153,7 @@ Test(spares, a_bracket_lets_the_only_worker_s_next_job_run, .timeout = 10)
 	deed_submit(&blocks, pool, &ran, deed_block);
 	deed_submit(&opens, pool, &ran, deed_open);
 	until_at_least(&ran, 2);
-	cr_assert_eq(stats_of(pool).spares_failed, 0);
+	cr_assert_eq(pool_stats(pool).spares_failed, 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
@@ -187,7 +179,7 @@ Test(spares, a_bracket_hands_over_the_lifo_slot, .timeout = 10)
 	blocks.pool = pool;
 	deed_submit(&blocks, pool, &ran, deed_give_and_block);
 	until_at_least(&ran, 2);
-	cr_assert_eq(stats_of(pool).spares_started, 1);
+	cr_assert_eq(pool_stats(pool).spares_started, 1);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
@@ -218,7 +210,7 @@ Test(spares, sleeping_jobs_overlap_up_to_the_bound, .timeout = 20)
 	for (int i = 0; i < 12; i++)
 		deed_submit(&deeds[i], pool, &ran, deed_sleep);
 	until_at_least(&ran, 12);
-	stats = stats_of(pool);
+	stats = pool_stats(pool);
 	cr_assert_eq(atomic_load(&blocked_most), 4);
 	cr_assert_eq(stats.spares_started, 3);
 	cr_assert_gt(stats.spares_refused, 0);
@@ -236,10 +228,10 @@ Test(spares, spares_end_when_idle_and_come_again, .timeout = 20)
 		for (int i = 0; i < 4; i++)
 			deed_submit(&deeds[i], pool, &ran, deed_sleep);
 		until_at_least(&ran, 4 * round);
-		while (stats_of(pool).spares)
+		while (pool_stats(pool).spares)
 			sched_yield();
 	}
-	cr_assert_geq(stats_of(pool).spares_retired, 3);
+	cr_assert_geq(pool_stats(pool).spares_retired, 3);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
@@ -253,8 +245,8 @@ Test(spares, none_if_none_are_wanted, .timeout = 10)
 		deed_submit(&deeds[i], pool, &ran, deed_sleep);
 	until_at_least(&ran, 3);
 	cr_assert_eq(atomic_load(&blocked_most), 1);
-	cr_assert_eq(stats_of(pool).spares_started, 0);
-	cr_assert_gt(stats_of(pool).spares_refused, 0);
+	cr_assert_eq(pool_stats(pool).spares_started, 0);
+	cr_assert_gt(pool_stats(pool).spares_refused, 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
@@ -297,7 +289,7 @@ Test(spares, have_the_pool_s_cpus_and_stack_size, .timeout = 10)
 	for (int i = 0; i < 4; i++)
 		deed_submit(&deeds[i], pool, &ran, deed_check_place);
 	until_at_least(&ran, 4);
-	cr_assert_gt(stats_of(pool).spares_started, 0);
+	cr_assert_gt(pool_stats(pool).spares_started, 0);
 	cr_assert_eq(atomic_load(&misplaced), 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

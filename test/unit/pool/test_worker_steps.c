@@ -429,7 +429,8 @@ Test(worker_steps, a_hot_job_alone_is_work_like_any_other, .timeout = 5)
 
 /* ---- Jobs that are taken out of the queues ---- */
 
-/* A worker, or a thread from outside, takes one job out and puts the others back. */
+/* A worker, or a thread that is no worker, withdraws one job. The other jobs go back into the
+ * queue, and the pool is told. */
 Test(worker_steps, what_a_withdrawal_puts_back_is_announced, .timeout = 5)
 {
 	for (int way = 0; way < 8; way++) {
