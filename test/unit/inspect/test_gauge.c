@@ -398,7 +398,7 @@ Test(gauge, each_lane_is_shown_as_the_queue_is, .timeout = 10)
 Test(gauge, a_task_has_waited_since_its_mark_and_for_no_time_if_that_is_yet_to_come, .timeout = 10)
 {
 	static struct baton__times times;
-	struct baton__gauge gauge = {1, &times};
+	struct baton__gauge gauge = {.lanes = 1, .times = &times};
 	const uint64_t begin = now_ns() - 1000000;
 	struct baton_labelled task;
 	uint64_t lasted;
