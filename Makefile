@@ -336,7 +336,7 @@ build/test/unit/cxx_%: test/unit/cxx_%.cc build/libbaton.a | build/deps/test
 		-o $@ $< build/libbaton.a $(LDFLAGS) $(LIBS) -pthread
 
 check-headers: | build/deps/test ## each header compiles alone, as C11 and as C++17
-	$(Q)CC='$(CC)' CXX='$(CXX)' test/headers.sh
+	$(Q)CC='$(CC)' CXX='$(CXX)' test/headers.sh $(HEADERS)
 
 check-symbols: $(SHARED) build/libbaton.a $(REDIS_MADE) ## exported: what maps and headers say
 	$(Q)CC='$(CC)' test/symbols.sh $(firstword $(SHARED)) build/libbaton.a

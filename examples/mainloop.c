@@ -10,6 +10,7 @@
  * layout.
  */
 #include <baton.h>
+#include <baton/mainloop.h>
 
 #include <pthread.h>
 #include <stdio.h>

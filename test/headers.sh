@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Each header compiles alone: all as C11, the public ones also without GNU extensions and as C++17.
 # With the compilers that are set, and with gcc and clang where these are there.
+# Arguments: libbaton's headers, which baton/all.h includes.
 set -u
 
 warnings="-Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only"
@@ -17,6 +18,18 @@ if [ "${1-}" = --try ]; then # header compiler...
 	}
 	exit 0
 fi
+
+for header; do
+	case $header in
+	include/baton.h | */all.h | */attributes.h | */inline.h) ;;
+	*)
+		cat include/baton.h include/baton/all.h | grep -qF "<${header#include/}>" || {
+			echo "baton/all.h does not include ${header#include/}"
+			exit 1
+		}
+		;;
+	esac
+done
 
 try() # header compiler...: a line for xargs
 {

@@ -113,7 +113,7 @@ function check_include(line,    name, level)
 {
 	name = line
 	sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
-	if (in_public && name !~ /^<(stdbool\.h|stddef\.h|stdint\.h|time\.h|baton\/[a-z_]+\.h)>/)
+	if (in_public && name !~ /^<(stdbool\.h|stddef\.h|stdint\.h|time\.h|baton(\/[a-z_]+)?\.h)>/)
 		here("a public header includes <stdbool.h>, <stddef.h>, <stdint.h>, <time.h> " \
 		     "and <baton/...> only")
 	if (in_broker && name ~ /^"/)

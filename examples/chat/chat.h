@@ -19,6 +19,9 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/bound.h>
+#include <baton/loop.h>
+#include <baton/suspend.h>
 
 #include <stdbool.h>
 #include <stddef.h>

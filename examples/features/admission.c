@@ -7,6 +7,11 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/admission.h>
+#include <baton/detach.h>
+#include <baton/manual.h>
+#include <baton/rules.h>
+#include <baton/timers.h>
 
 #include <errno.h>
 #include <stdio.h>

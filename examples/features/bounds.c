@@ -4,6 +4,8 @@
  * told to stop; a sixth publish is refused. Acknowledgements (lane 0) are exempt.
  */
 #include <baton.h>
+#include <baton/bound.h>
+#include <baton/labelled.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/detach.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,6 +8,10 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/detach.h>
+#include <baton/timers.h>
+#include <baton/trigger.h>
+#include <baton/window.h>
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * whenever the pipe can be read.
  */
 #include <baton.h>
+#include <baton/io.h>
 
 #include <stdio.h>
 #include <unistd.h>

@@ -8,6 +8,11 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/bound.h>
+#include <baton/detach.h>
+#include <baton/labelled.h>
+#include <baton/tag.h>
+#include <baton/window.h>
 
 #include <errno.h>
 #include <stdio.h>

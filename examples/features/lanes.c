@@ -5,6 +5,8 @@
  * publish runs.
  */
 #include <baton.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * line has come for a while. The host is ten lines of poll().
  */
 #include <baton.h>
+#include <baton/mainloop.h>
 
 #include <poll.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <baton.h>
+#include <baton/registry.h>
 
 #define GUESTS 4
 #define VISITS 20000

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <baton.h>
+#include <baton/suspend.h>
 
 #define ACCOUNTS 3
 #define TRANSFERS 20000

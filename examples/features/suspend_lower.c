@@ -6,6 +6,9 @@
 #include <stdio.h>
 
 #include <baton.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
+#include <baton/suspend.h>
 
 struct topic {
 	struct baton_resource resource;

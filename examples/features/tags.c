@@ -4,6 +4,8 @@
  * The call walks no list: each topic's runner drops the cancelled tasks when it reaches them.
  */
 #include <baton.h>
+#include <baton/labelled.h>
+#include <baton/tag.h>
 
 #include <stdio.h>
 

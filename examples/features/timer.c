@@ -5,6 +5,7 @@
  * packet only moves a deadline. The clock is virtual, so a minute passes at once.
  */
 #include <baton.h>
+#include <baton/timers.h>
 
 #include <stdio.h>
 

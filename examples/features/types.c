@@ -6,6 +6,8 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/suspend.h>
+#include <baton/task_type.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * each other: the wait of one of them returns -EDEADLK.
  */
 #include <baton.h>
+#include <baton/blocking.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,6 +7,8 @@
 #include "../check.h"
 
 #include <baton.h>
+#include <baton/detach.h>
+#include <baton/window.h>
 
 #include <stdio.h>
 

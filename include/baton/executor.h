@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The executor interface: how a resource asks to be drained later, on another thread. baton has
- * three executors: the work-stealing pool (pool.h), and in this header the manual executor and the
- * loop executor, for a thread that runs an event loop. For an executor of your own see struct
- * baton_executor_ops.
+ * three executors: the work-stealing pool (pool.h), the loop executor for a thread that runs an
+ * event loop (loop.h), and the manual executor for tests (manual.h). For an executor of your own
+ * see struct baton_executor_ops.
  */
 #ifndef BATON_EXECUTOR_H
 #define BATON_EXECUTOR_H
@@ -45,6 +45,7 @@ struct baton_plain_job {
 		{NULL, 1, 0}, (run), (cancel)                                                      \
 	}
 
+/* The same at run time. Thread safety: the job's owner, while the job waits nowhere. */
 static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_fn run,
                                         baton_job_fn cancel)
 {
@@ -61,6 +62,8 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
  * refuses the rest, the rest. cancel: cancels the job; the pending tasks of a resource complete as
  * cancelled, and the resource stays usable. Each job is run or cancelled, exactly once. next: the
  * next job in a list of jobs; read it before the job is run.
+ *
+ * Thread safety: any thread that has the job.
  *
  * A resource's job needs a record of the thread (thread.h). If there is no memory for one, or in a
  * fork's child, the process ends (an assertion): so a thread of your own executor first calls
@@ -167,6 +170,7 @@ struct baton_executor {
 		(ops)                                                                              \
 	}
 
+/* The same at run time. Thread safety: the owner, before any other call has the executor. */
 static inline void baton_executor_init(struct baton_executor *executor,
                                        const struct baton_executor_ops *ops)
 {
@@ -184,79 +188,6 @@ static inline int baton_executor_schedule(struct baton_executor *executor, struc
 
 	return status < 0 ? status : 0;
 }
-
-/*
- * The manual executor: nothing runs until its owner, the thread that created it, says so. For tests
- * and for deterministic replay.
- *
- * Thread safety: jobs are scheduled from any thread; run_* and destroy are the owner's alone.
- */
-struct baton_manual;
-
-/* Errors: -ENOMEM. */
-BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
-struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
-
-/* Runs the oldest job. Returns false if no job waits, or if calls have nested BATON_CALLING_MAX
- * deep (resource.h). */
-bool baton_manual_run_one(struct baton_manual *manual) BATON_NONNULL;
-
-/* Runs jobs until baton_manual_run_one() returns false; returns how many. */
-size_t baton_manual_run_until_idle(struct baton_manual *manual) BATON_NONNULL;
-
-/*
- * Refuses further jobs (-ESHUTDOWN), cancels the queued jobs, and frees the executor. No other
- * thread may still run, or help, a resource that uses this executor: that thread would hand the
- * resource off to it.
- */
-void baton_manual_destroy(struct baton_manual *manual) BATON_NONNULL;
-
-/*
- * The loop executor: for a thread that lives in an event loop (libuv, libevent, epoll). Its file
- * descriptor, an eventfd, becomes readable when there are jobs; the loop then calls
- * baton_loop_run(). A resource with capture limit 0 and this executor is run by that thread alone.
- *
- * Thread safety: jobs are scheduled from any thread; run and destroy belong to one thread, which
- * becomes the owner by its first call of baton_loop_run(), or by baton_loop_adopt().
- */
-struct baton_loop;
-
-/* Errors: -ENOMEM, -EMFILE, -ENFILE. */
-BATON_MUST_USE int baton_loop_create(struct baton_loop **loop) BATON_NONNULL;
-struct baton_executor *baton_loop_executor(struct baton_loop *loop) BATON_NONNULL;
-int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
-
-/* From now on the calling thread drives the loop. Errors: see thread.h. */
-int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
-
-/*
- * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
- * returns how many. If jobs are left, the descriptor becomes readable again. Where calls have
- * nested BATON_CALLING_MAX deep (resource.h), no job is run, here and in run_gathered.
- */
-size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max) BATON_NONNULL;
-
-/*
- * Jobs that the loop's own callbacks schedule need no signal. Call gather before the callbacks are
- * called, or before the loop sleeps in its poll, and run_gathered after the callbacks. Between
- * these two calls a job that the owner's thread schedules costs neither an atomic operation nor a
- * system call, and the descriptor does not announce the job. run_gathered runs these jobs, and jobs
- * that a baton_loop_run() has left. Jobs of other threads signal as always, and are run by
- * baton_loop_run(), which ends the gathering and also runs the gathered jobs. A job that is
- * scheduled by one of these jobs is for the next turn, and signals.
- *
- * Thread safety: the owner's thread. Between the two calls this thread must not sleep, except in
- * the loop's poll, before anything is gathered. In a wait of baton's for a gathered task the thread
- * runs the gathered tasks.
- */
-void baton_loop_gather(struct baton_loop *loop) BATON_NONNULL;
-size_t baton_loop_run_gathered(struct baton_loop *loop) BATON_NONNULL;
-
-/*
- * Refuses further jobs (-ESHUTDOWN), runs the queued jobs, closes the descriptor, and frees the
- * executor. Other threads as for baton_manual_destroy().
- */
-void baton_loop_destroy(struct baton_loop *loop) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

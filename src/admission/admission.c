@@ -5,6 +5,7 @@
 #include "admission/admission.h"
 
 #include <baton/thread.h>
+#include <baton/timers.h>
 
 #include "admission/rules.h"
 #include "base/atomic.h"

@@ -6,6 +6,7 @@
 #include "admission/admission.h"
 
 #include <baton/blocking.h>
+#include <baton/timers.h>
 
 #include "admission/rules.h"
 #include "base/atomic.h"

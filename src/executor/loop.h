@@ -5,7 +5,7 @@
 #ifndef BATON_SRC_LOOP_H
 #define BATON_SRC_LOOP_H
 
-#include <baton/executor.h>
+#include <baton/loop.h>
 
 #include <stdbool.h>
 

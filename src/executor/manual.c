@@ -2,6 +2,8 @@
 /*
  * The manual executor: runs nothing until its owner says so.
  */
+#include <baton/manual.h>
+
 #include "base/checked.h"
 #include "executor/driven.h"
 

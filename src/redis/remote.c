@@ -10,6 +10,7 @@
 #include <baton/error.h>
 #include <baton/thread.h>
 #include <baton/timer.h>
+#include <baton/loop.h>
 
 #include <errno.h>
 #include <poll.h>

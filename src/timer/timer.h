@@ -60,6 +60,7 @@
 #include <baton/executor.h>
 #include <baton/task_type.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #include "base/atomic.h"
 #include "base/count.h"

@@ -8,6 +8,7 @@
 #include "timer/timer.h"
 
 #include <baton/resource.h>
+#include <baton/timers.h>
 
 #include "base/atomic.h"
 #include "base/checked.h"

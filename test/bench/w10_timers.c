@@ -9,7 +9,7 @@
 #include "machine.h"
 #include "team.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <pthread.h>
 #include <stdlib.h>

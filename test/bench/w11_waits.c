@@ -8,7 +8,7 @@
 #include "machine.h"
 #include "w5_pool.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <stdlib.h>
 

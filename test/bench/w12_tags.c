@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "machine.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "team.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <math.h>
 #include <pthread.h>

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #define RESOURCES 64U
 #define CHUNK 1024U

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #define OPERATIONS 4
 #define CHUNK 1024U

@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "w20.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <math.h>
 #include <pthread.h>

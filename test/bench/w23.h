@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include "machine.h"
 

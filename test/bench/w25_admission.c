@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #define BACKENDS 100U
 #define CLASSES 3U

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #ifndef BENCH_NO_GLIB
 #include <glib.h>

@@ -9,7 +9,7 @@
 #include "team.h"
 #include "watch.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 #ifndef BATON_TEST_CHECKED_FIRSTS_H
 #define BATON_TEST_CHECKED_FIRSTS_H
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <errno.h>
 #include <stdio.h>

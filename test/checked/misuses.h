@@ -3,7 +3,7 @@
 #ifndef BATON_TEST_CHECKED_MISUSES_H
 #define BATON_TEST_CHECKED_MISUSES_H
 
-#include <baton.h>
+#include <baton/all.h>
 #include <baton/inline.h>
 
 #include <stdlib.h>

@@ -6,7 +6,9 @@
 #include "job.h"
 
 #include <baton/admission.h>
+#include <baton/manual.h>
 #include <baton/thread.h>
+#include <baton/timers.h>
 
 static struct baton_admission admission;
 static const uint32_t wider[] = {2, 1, 1};

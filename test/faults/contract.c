@@ -83,11 +83,15 @@ static const struct function {
 	{"baton_plain_job_init", {0}},
 	{"baton_executor_init", {0}},
 	{"baton_executor_schedule", {FIRST, ESHUTDOWN}}, /* whatever the executor says */
+
+	/* baton/manual.h */
 	{"baton_manual_create", {FIRST}},
 	{"baton_manual_executor", {0}},
 	{"baton_manual_run_one", {0}},
 	{"baton_manual_run_until_idle", {0}},
 	{"baton_manual_destroy", {0}},
+
+	/* baton/loop.h */
 	{"baton_loop_create", {ENOMEM, EMFILE, ENFILE}},
 	{"baton_loop_executor", {0}},
 	{"baton_loop_fd", {0}},
@@ -283,6 +287,8 @@ static const struct function {
 	{"baton_timer_disarm", {0}},
 	{"baton_timer_stop_then", {0}},
 	{"baton_timer_stop_wait", {FIRST, EDEADLK, ETIMEDOUT}},
+
+	/* baton/timers.h */
 	{"baton_timers_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_timers_default", {FIRST, EAGAIN}},
 	{"baton_timers_default_destroy", {FIRST, EDEADLK, EBUSY}},

@@ -4,6 +4,7 @@
 
 #include <baton/detach.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/window.h>
 
 #define LOOK_US 50

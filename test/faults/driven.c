@@ -3,6 +3,8 @@
 #include "job.h"
 
 #include <baton/labelled.h>
+#include <baton/loop.h>
+#include <baton/manual.h>
 
 #include <poll.h>
 

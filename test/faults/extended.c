@@ -5,7 +5,7 @@
  */
 #include "scenario.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <errno.h>
 

@@ -14,6 +14,7 @@
 
 #include <baton/executor.h>
 #include <baton/future.h>
+#include <baton/manual.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 #include <baton/task.h>

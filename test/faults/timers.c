@@ -6,6 +6,7 @@
 
 #include <baton/suspend.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #define LOOK_US 50
 #define PLUGS_MAX 1024

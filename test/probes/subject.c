@@ -4,7 +4,7 @@
  * the probe's name and two arguments in hexadecimal digits; "-" is an argument that only the
  * library knows. With an argument it goes round for ever, for bpftrace.
  */
-#include <baton.h>
+#include <baton/all.h>
 
 #include <errno.h>
 #include <pthread.h>

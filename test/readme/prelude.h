@@ -3,7 +3,7 @@
 #ifndef BATON_TEST_README_PRELUDE_H
 #define BATON_TEST_README_PRELUDE_H
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "nodes.h"
 
 #include <baton/executor.h>
+#include <baton/manual.h>
 #include <baton/pool.h>
 
 #include <criterion/criterion.h>

@@ -6,7 +6,7 @@
 #ifndef BATON_TEST_STRESS_ENGINE_H
 #define BATON_TEST_STRESS_ENGINE_H
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -7,6 +7,7 @@
  */
 #include <baton/pool.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #include <inttypes.h>
 #include <stdio.h>

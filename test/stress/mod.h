@@ -11,7 +11,7 @@
 #ifndef BATON_TEST_STRESS_MOD_H
 #define BATON_TEST_STRESS_MOD_H
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>

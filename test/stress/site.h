@@ -9,7 +9,7 @@
 #ifndef BATON_TEST_STRESS_SITE_H
 #define BATON_TEST_STRESS_SITE_H
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
  *	pool STEALS WOKEN
  *	wait THREAD
  */
-#include <baton.h>
+#include <baton/all.h>
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * suspended the other one, which a thread calls. Prints a line when all of that goes on, and then
  * runs until it is killed.
  */
-#include <baton.h>
+#include <baton/all.h>
 
 #include <errno.h>
 #include <pthread.h>

@@ -10,6 +10,8 @@
 
 #include <baton/admission.h>
 #include <baton/detach.h>
+#include <baton/manual.h>
+#include <baton/timers.h>
 
 #include <string.h>
 

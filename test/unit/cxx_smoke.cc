@@ -3,7 +3,7 @@
  * The public headers as a C++17 program sees them: they compile without a warning, every
  * initialiser macro is a constant initialiser, and what they declare links and runs.
  */
-#include <baton.h>
+#include <baton/all.h>
 #include <baton/redis.h>
 #include <baton/remote.h>
 

@@ -17,6 +17,7 @@
 #include <baton/suspend.h>
 #include <baton/tag.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/trigger.h>
 #include <baton/undo.h>
 #include <baton/window.h>

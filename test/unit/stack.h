@@ -12,7 +12,9 @@
 #include <baton/hooks.h>
 #include <baton/labelled.h>
 #include <baton/lane.h>
+#include <baton/loop.h>
 #include <baton/mainloop.h>
+#include <baton/manual.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
 

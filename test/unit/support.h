@@ -13,6 +13,8 @@
 
 #include <baton/executor.h>
 #include <baton/future.h>
+#include <baton/loop.h>
+#include <baton/manual.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 #include <baton/task.h>

@@ -9,6 +9,7 @@
 #include <baton/lane.h>
 #include <baton/registry.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 static char untouched;
 

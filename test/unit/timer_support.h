@@ -9,6 +9,7 @@
 #include "support.h"
 
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #define TICK ((uint64_t)1024)
 #define BELL_RUNS_MAX 64

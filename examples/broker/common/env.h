@@ -11,7 +11,7 @@
 #include <baton/board.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
-#include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/watchdog.h>
 
 #include "common/options.h"

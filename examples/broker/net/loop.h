@@ -14,9 +14,9 @@
 
 #include <uv.h>
 
-#include <baton/executor.h>
+#include <baton/loop.h>
 #include <baton/resource.h>
-#include <baton/timer.h>
+#include <baton/timers.h>
 
 #include "common/stats.h"
 #include "net/stranger.h"

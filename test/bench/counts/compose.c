@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #define ROUNDS 64
 #define ITEMS 64

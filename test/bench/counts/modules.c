@@ -8,7 +8,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #define ROUNDS 64
 

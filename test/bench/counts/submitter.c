@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include <baton.h>
+#include <baton/all.h>
 
 #define TASKS 960 /* a multiple of the batch; fits the caches of nodes */
 #define BATCH 16

@@ -11,6 +11,8 @@
 #include <baton/admission.h>
 #include <baton/detach.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 
 #define GUESTS 3
 

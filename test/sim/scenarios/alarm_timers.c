@@ -4,6 +4,8 @@
 
 #include <baton/pool.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 
 #include "timer/timer.h"
 

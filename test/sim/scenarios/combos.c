@@ -6,6 +6,8 @@
 #include "labelled.h"
 
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 #include <baton/window.h>
 
 #define TICK 1024U

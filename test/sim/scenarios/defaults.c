@@ -6,6 +6,7 @@
 
 #include <baton/pool.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #include "core/executor.h"
 #include "timer/timer.h"

@@ -6,6 +6,7 @@
 #include "script.h"
 
 #include <baton/detach.h>
+#include <baton/timers.h>
 
 #include "base/atomic.h"
 

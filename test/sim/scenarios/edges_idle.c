@@ -4,6 +4,7 @@
  */
 #include "support.h"
 
+#include <baton/manual.h>
 #include <baton/pool.h>
 
 #include "base/atomic.h"

@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include <baton/fan_out.h>
+#include <baton/manual.h>
 
 #include "base/atomic.h"
 

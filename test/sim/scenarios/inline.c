@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include <baton/inline.h>
+#include <baton/manual.h>
 
 #include <errno.h>
 

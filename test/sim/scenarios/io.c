@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <baton/io.h>
+#include <baton/manual.h>
 
 #include <sys/eventfd.h>
 

@@ -11,7 +11,7 @@
 #ifndef BATON_SIM_SUPPORT_H
 #define BATON_SIM_SUPPORT_H
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <errno.h>
 

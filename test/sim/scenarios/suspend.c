@@ -5,6 +5,7 @@
  */
 #include "script.h"
 
+#include <baton/manual.h>
 #include <baton/suspend.h>
 
 #include "base/atomic.h"

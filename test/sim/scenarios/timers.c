@@ -9,6 +9,8 @@
 #include "support.h"
 
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 
 #define TICK 1024U
 

@@ -10,6 +10,8 @@
 
 #include <baton/bound.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 
 #define TICK 1024U
 #define PERIOD ((uint64_t)10 * TICK)

@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #define TICK 1024U
 

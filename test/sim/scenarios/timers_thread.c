@@ -6,6 +6,8 @@
 #include "support.h"
 
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 
 #include "timer/timer.h"
 

@@ -7,6 +7,7 @@
 
 #include <baton/admission.h>
 #include <baton/detach.h>
+#include <baton/timers.h>
 
 #define JOBS 300U
 #define MS BATON_MILLISECOND

@@ -7,6 +7,7 @@
 
 #include <baton/board.h>
 #include <baton/io.h>
+#include <baton/loop.h>
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -6,6 +6,7 @@
 #include <baton/board.h>
 #include <baton/io.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/watchdog.h>
 
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include "fixture.h"
 #include "timer_support.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 static const uint64_t endless[] = {UINT64_MAX, UINT64_MAX - 1};
 

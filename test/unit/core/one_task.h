@@ -16,6 +16,8 @@
 #include <baton/tag.h>
 #include <baton/task_type.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
 #include <baton/trigger.h>
 #include <baton/window.h>
 

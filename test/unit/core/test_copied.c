@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include <baton/bound.h>
+#include <baton/timers.h>
 
 /* Counters whose values tell them apart. */
 #define EACH(counts, ...)                                                                          \

@@ -10,6 +10,7 @@
 #include <baton/fan_out.h>
 #include <baton/registry.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 
 #include <sys/mman.h>
 #include <unistd.h>

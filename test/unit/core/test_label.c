@@ -11,6 +11,7 @@
 #include <baton/fan_out.h>
 #include <baton/lane.h>
 #include <baton/thread.h>
+#include <baton/timers.h>
 #include <baton/trigger.h>
 #include <baton/window.h>
 

@@ -14,6 +14,9 @@
 #include <baton/lane.h>
 #include <baton/registry.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
+#include <baton/manual.h>
+#include <baton/loop.h>
 #include <baton/undo.h>
 #include <baton/window.h>
 

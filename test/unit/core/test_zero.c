@@ -5,6 +5,7 @@
 #include "pool/pool.h"
 
 #include <baton/hooks.h>
+#include <baton/manual.h>
 
 static int hook(struct baton_resource *resource)
 {

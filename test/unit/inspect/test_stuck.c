@@ -4,6 +4,7 @@
 
 #include <baton/hooks.h>
 #include <baton/lane.h>
+#include <baton/manual.h>
 #include <baton/suspend.h>
 #include <baton/watchdog.h>
 

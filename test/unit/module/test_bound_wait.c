@@ -2,7 +2,7 @@
 /* A bound whose submitters wait for room: they help, sleep, and end by room, time or a cycle. */
 #include "stash.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <stdlib.h>
 

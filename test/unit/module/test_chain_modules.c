@@ -7,6 +7,7 @@
 #include <baton/registry.h>
 #include <baton/suspend.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/undo.h>
 
 /* What one link needs beside its struct link; the i-th link has the i-th of these. */

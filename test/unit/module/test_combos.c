@@ -6,6 +6,7 @@
 
 #include <baton/fan_out.h>
 #include <baton/suspend.h>
+#include <baton/timers.h>
 #include <baton/trigger.h>
 
 /* A client whose resource is bounded, with a lane or without. */

@@ -6,6 +6,7 @@
 #include <baton/bound.h>
 #include <baton/fan_out.h>
 #include <baton/suspend.h>
+#include <baton/timers.h>
 #include <baton/trigger.h>
 #include <baton/undo.h>
 #include <baton/window.h>

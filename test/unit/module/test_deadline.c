@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <baton/detach.h>
+#include <baton/timers.h>
 
 struct request {
 	struct baton_task task;

@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 /* A resource with all that one may have, and one thing of each sort that concerns it. */
 struct stage {

@@ -7,6 +7,7 @@
 
 #include <baton/bound.h>
 #include <baton/executor.h>
+#include <baton/loop.h>
 
 static struct item *item_of(const struct baton_registry_request *request)
 {

@@ -4,6 +4,7 @@
 #include "pool_support.h"
 
 #include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/version.h>
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
  * to be, however long the machine takes. */
 #include "support.h"
 
-#include <baton.h>
+#include <baton/all.h>
 
 #include "base/atomic.h"
 #include "pool/pool.h"

@@ -20,9 +20,12 @@
 #include <baton/inline.h>
 #include <baton/labelled.h>
 #include <baton/lane.h>
+#include <baton/loop.h>
+#include <baton/manual.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
 #include <baton/thread.h>
+#include <baton/timers.h>
 #include <baton/version.h>
 #include <baton/watchdog.h>
 #include <baton/window.h>

@@ -3,6 +3,7 @@
 #include "timer_support.h"
 
 #include <baton/bound.h>
+#include <baton/timers.h>
 
 #include "base/atomic.h"
 #include "timer/timer.h"

@@ -8,6 +8,7 @@
 
 #include <baton/blocking.h>
 #include <baton/pool.h>
+#include <baton/timers.h>
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop executor: for a thread that lives in an event loop (libuv, libevent, epoll). Its file
+ * descriptor, an eventfd, becomes readable when there are jobs; the loop then calls
+ * baton_loop_run(). A resource with capture limit 0 and this executor is run by that thread alone.
+ *
+ * Thread safety: jobs are scheduled from any thread; run and destroy belong to one thread, which
+ * becomes the owner by its first call of baton_loop_run(), or by baton_loop_adopt().
+ */
+#ifndef BATON_LOOP_H
+#define BATON_LOOP_H
+
+#include <stddef.h>
+
+#include <baton/attributes.h>
+#include <baton/executor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_loop;
+
+/* Errors: -ENOMEM, -EMFILE, -ENFILE. */
+BATON_MUST_USE int baton_loop_create(struct baton_loop **loop) BATON_NONNULL;
+struct baton_executor *baton_loop_executor(struct baton_loop *loop) BATON_NONNULL;
+int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
+
+/* From now on the calling thread drives the loop. Errors: see thread.h. */
+int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
+
+/*
+ * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
+ * returns how many. If jobs are left, the descriptor becomes readable again. Where calls have
+ * nested BATON_CALLING_MAX deep (resource.h), no job is run, here and in run_gathered.
+ */
+size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max) BATON_NONNULL;
+
+/*
+ * Jobs that the loop's own callbacks schedule need no signal. Call gather before the callbacks are
+ * called, or before the loop sleeps in its poll, and run_gathered after the callbacks. Between
+ * these two calls a job that the owner's thread schedules costs neither an atomic operation nor a
+ * system call, and the descriptor does not announce the job. run_gathered runs these jobs, and jobs
+ * that a baton_loop_run() has left. Jobs of other threads signal as always, and are run by
+ * baton_loop_run(), which ends the gathering and also runs the gathered jobs. A job that is
+ * scheduled by one of these jobs is for the next turn, and signals.
+ *
+ * Thread safety: the owner's thread. Between the two calls this thread must not sleep, except in
+ * the loop's poll, before anything is gathered. In a wait of baton's for a gathered task the thread
+ * runs the gathered tasks.
+ */
+void baton_loop_gather(struct baton_loop *loop) BATON_NONNULL;
+size_t baton_loop_run_gathered(struct baton_loop *loop) BATON_NONNULL;
+
+/*
+ * Refuses further jobs (-ESHUTDOWN), runs the queued jobs, closes the descriptor, and frees the
+ * executor. Other threads as for baton_manual_destroy().
+ */
+void baton_loop_destroy(struct baton_loop *loop) BATON_NONNULL;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The manual executor: nothing runs until its owner, the thread that created it, says so. For tests
+ * and for deterministic replay.
+ *
+ * Thread safety: jobs are scheduled from any thread; run_* and destroy are the owner's alone.
+ */
+#ifndef BATON_MANUAL_H
+#define BATON_MANUAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <baton/attributes.h>
+#include <baton/executor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_manual;
+
+/* Errors: -ENOMEM. */
+BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
+struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
+
+/* Runs the oldest job. Returns false if no job waits, or if calls have nested BATON_CALLING_MAX
+ * deep (resource.h). */
+bool baton_manual_run_one(struct baton_manual *manual) BATON_NONNULL;
+
+/* Runs jobs until baton_manual_run_one() returns false; returns how many. */
+size_t baton_manual_run_until_idle(struct baton_manual *manual) BATON_NONNULL;
+
+/*
+ * Refuses further jobs (-ESHUTDOWN), cancels the queued jobs, and frees the executor. No other
+ * thread may still run, or help, a resource that uses this executor: that thread would hand the
+ * resource off to it.
+ */
+void baton_manual_destroy(struct baton_manual *manual) BATON_NONNULL;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
