@@ -69,7 +69,7 @@ static const char *room_name(const struct baton_resource *resource)
 }
 
 static const struct baton_resource_config room_config = {
-	.capture_limit = BATON_CAPTURE_LIMIT,
+	.capture_max = BATON_CAPTURE_MAX,
 	.quantum = BATON_QUANTUM,
 	.name_of = room_name,
 };
@@ -182,7 +182,7 @@ static int say(struct baton_task *task)
 void chat_config_init(struct baton_resource_config *config, struct baton_executor *executor)
 {
 	*config = (struct baton_resource_config){
-		.capture_limit = 0, .executor = executor, .name = "client"};
+		.capture_max = BATON_CAPTURE_NONE, .executor = executor, .name = "client"};
 }
 
 static int end(struct baton_task *task)

@@ -56,11 +56,11 @@ static int end(struct baton_resource *resource)
 
 /* All tasks run on the pool's threads. A transaction has at most `quantum` rows. */
 static const struct baton_resource_config config = {
-	.capture_limit = 0,
+	.capture_max = BATON_CAPTURE_NONE,
 	.quantum = 256,
 	.batch_begin = begin,
 	.batch_end = end,
-	.hold_completions = true,
+	.delay_completions = true,
 };
 
 static struct store store = {.resource = BATON_RESOURCE_INIT(&config)};

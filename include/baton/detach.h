@@ -29,7 +29,7 @@
  * The resource does not wait for an outstanding token by default: await() does not wait for it,
  * close() changes nothing, the finaliser may come first, and the token may be completed when the
  * resource has long been freed. With BATON_DETACH_COUNTED a closed resource treats the token as a
- * task that has not ended: await() and the finaliser wait for it. BATON_DETACH_HOLD keeps the
+ * task that has not ended: await() and the finaliser wait for it. BATON_DETACH_EXCLUSIVE keeps the
  * resource busy: everything waits for the token. cancel_pending and shutdown_now do not touch
  * tokens, whose tasks have started.
  *
@@ -58,7 +58,7 @@ struct baton_window;
 struct baton_deadline;
 
 /* The resource runs nothing else until the token is complete. */
-#define BATON_DETACH_HOLD 1U
+#define BATON_DETACH_EXCLUSIVE 1U
 /* On a closed resource await() and the finaliser wait for the token. */
 #define BATON_DETACH_COUNTED 2U
 
@@ -121,8 +121,8 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * the task that may be freed.
  * Errors: nothing has happened, and the task ends like any other. -EINVAL: unknown flags; the token
  * belongs to a windowed task that is not the running task (window.h); a deadline for a task without
- * a future (no thread would be told). -EBUSY: the token is outstanding; BATON_DETACH_HOLD, and this
- * task has held the resource (or suspended it) already. detach_within: also those of
+ * a future (no thread would be told). -EBUSY: the token is outstanding; BATON_DETACH_EXCLUSIVE, and
+ * this task has held the resource (or suspended it) already. detach_within: also those of
  * baton_timer_arm_after().
  */
 int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;

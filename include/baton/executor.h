@@ -79,7 +79,7 @@ struct baton_job *baton_job_next(const struct baton_job *job) BATON_NONNULL;
  * or its pool, and returns. True:
  *   - another task of the running task's resource waits, or more than 64 awaits of the resource
  *     (those that have timed out are counted until the resource's runner comes to them);
- *   - the resource has a time limit (quantum_ns, capture_limit_ns), and it has passed. The time of
+ *   - the resource has a time limit (quantum_ns, capture_ns), and it has passed. The time of
  *     a stay is counted from the second task of the stay, or from the first call of this function
  *     during the stay;
  *   - a job waits in the executor of this thread, and no other thread of that executor is free.

@@ -169,7 +169,7 @@ BATON_MUST_USE int baton_future_wait(struct baton_future *future, const struct t
  *   a suspended resource or lower lane              | no: any thread may resume it
  *   a promise, a detached completion, a group; a    | no: any thread may complete it
  *     task in a full window, or behind a task that  |
- *     was detached with BATON_DETACH_HOLD           |
+ *     was detached with BATON_DETACH_EXCLUSIVE           |
  *   a resource that is queued for an executor, all  | no
  *     of whose threads wait for something else      |
  *   anything outside a task, and without a quiesce  | no: the thread holds nothing

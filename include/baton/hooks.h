@@ -15,13 +15,13 @@
  *	}
  *
  *	static const struct baton_resource_config config = {
- *		.capture_limit = 0, .quantum = 256,
- *		.batch_begin = begin, .batch_end = end, .hold_completions = true,
+ *		.capture_max = BATON_CAPTURE_NONE, .quantum = 256,
+ *		.batch_begin = begin, .batch_end = end, .delay_completions = true,
  *	};
  *
  * Extent. A batch begins before the first task that is entered. The batch ends when no task is
  * queued any more, when the batch has batch_max tasks or has lasted batch_ns (looked at between
- * tasks), when the runner's stay is over (capture_limit, quantum: the resource then goes to its
+ * tasks), when the runner's stay is over (capture_max, quantum: the resource then goes to its
  * executor), before an await's waiter or the finaliser is told, and at baton_batch_flush(). So the
  * quantum is the longest batch on an executor's thread. While a batch is being ended, the tasks of
  * the next batch queue up. A task that is queued while batch_begin runs still belongs to the batch:
@@ -31,15 +31,15 @@
  * as long as they must. Every batch_begin that returned 0 is followed by one batch_end before the
  * baton is given up, on the same thread. Either hook may be NULL.
  *
- * Completions. With hold_completions a task's future is completed after the batch_end of its batch,
- * in the order of the tasks. A thread that sees the future done (waits, polls, continuations, a
- * baton_call() without an error) knows that the batch has ended well. Until then the task is
- * running: a cancel returns -EINPROGRESS. A task that was cancelled before it was entered completes
- * immediately. A task that was detached completes when its token does. (Where there is no memory to
- * remember a completion, the batch ends with that task.) Without hold_completions only the hook
- * knows whether the batch has ended well.
+ * Completions. With delay_completions a task's future is completed after the batch_end of its
+ * batch, in the order of the tasks. A thread that sees the future done (waits, polls,
+ * continuations, a baton_call() without an error) knows that the batch has ended well. Until then
+ * the task is running: a cancel returns -EINPROGRESS. A task that was cancelled before it was
+ * entered completes immediately. A task that was detached completes when its token does. (Where
+ * there is no memory to remember a completion, the batch ends with that task.) Without
+ * delay_completions only the hook knows whether the batch has ended well.
  *
- * batch_end fails. Then, with hold_completions, the futures whose tasks did not fail by themselves
+ * batch_end fails. Then, with delay_completions, the futures whose tasks did not fail by themselves
  * complete as failed with the status of batch_end and without a value. The statistics count these
  * tasks as failed, tasks without a future included. config->failed is not called: it reports what a
  * task's function returns.
@@ -50,7 +50,7 @@
  * `dropped` and `cancelled`. The statistics count all these tasks as cancelled.
  *
  * Helping. A waiter that helps, and whose own completion is held back, runs up to a quantum of the
- * tasks behind its own: so waiters share batches. Without hold_completions the waiter's batch ends
+ * tasks behind its own: so waiters share batches. Without delay_completions the waiter's batch ends
  * with the waiter's own task.
  *
  * Deadlock. A task that waits for another resource's future, whose task waits for a held-back

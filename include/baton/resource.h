@@ -58,7 +58,7 @@ struct baton_resource_config {
 	/*
 	 * How many tasks a submitter that has captured the resource runs before it hands the
 	 * resource off; its own task counts. A batch of its own is not cut (except by
-	 * capture_limit_ns): the batch runs as a whole, and others' tasks run within what the batch
+	 * capture_ns): the batch runs as a whole, and others' tasks run within what the batch
 	 * has left of the limit.
 	 *
 	 * A submitter that finds the resource in its executor's queue may run waiting tasks, up to
@@ -72,7 +72,7 @@ struct baton_resource_config {
 	 * as no other thread is left. If that thread is inside a task of another resource, threads
 	 * that wait for the resource's tasks run them, too.
 	 */
-	uint32_t capture_limit;
+	uint32_t capture_max;
 	/*
 	 * How many tasks a worker runs before it puts the resource behind the worker's other jobs.
 	 * 0: BATON_QUANTUM.
@@ -80,9 +80,9 @@ struct baton_resource_config {
 	uint32_t quantum;
 	/*
 	 * Both limits in nanoseconds, looked at between tasks, and by baton_should_yield(); 0: no
-	 * limit in time. With a capture_limit_ns a submit takes a longer way, as with statistics.
+	 * limit in time. With a capture_ns a submit takes a longer way, as with statistics.
 	 */
-	uint64_t capture_limit_ns;
+	uint64_t capture_ns;
 	uint64_t quantum_ns;
 	/* Drains the resource after a hand-off. NULL: the default pool, created on first need. */
 	struct baton_executor *executor;
@@ -112,13 +112,13 @@ struct baton_resource_config {
 	void (*failed)(struct baton_resource *resource, struct baton_task *task, int status);
 	/*
 	 * Drain hooks, see hooks.h: called around each run of consecutive tasks. Each returns 0, or
-	 * a status. Both NULL, and hold_completions false: no hooks.
+	 * a status. Both NULL, and delay_completions false: no hooks.
 	 */
 	int (*batch_begin)(struct baton_resource *resource);
 	int (*batch_end)(struct baton_resource *resource);
-	uint64_t batch_ns;     /* a batch ends after so long, looked at between tasks; 0: none */
-	uint32_t batch_max;    /* and after so many tasks; 0: when the runner's stay is over */
-	bool hold_completions; /* until batch_end has returned */
+	uint64_t batch_ns;      /* a batch ends after so long, looked at between tasks; 0: none */
+	uint32_t batch_max;     /* and after so many tasks; 0: when the runner's stay is over */
+	bool delay_completions; /* until batch_end has returned */
 	/*
 	 * For messages, boards and debuggers. `name_of` returns the name of one resource: mostly a
 	 * member of the struct that the resource lies in (baton_container_of). Where name_of is
@@ -133,15 +133,16 @@ struct baton_resource_config {
 	uint64_t _reserved[2];
 };
 
-#define BATON_CAPTURE_LIMIT 10
+#define BATON_CAPTURE_MAX 10
+#define BATON_CAPTURE_NONE 0
 #define BATON_QUANTUM 64
 #define BATON_RESOURCE_CONFIG_INIT BATON_RESOURCE_CONFIG_NAMED(NULL)
 
 /* The defaults, and a name for all resources of the config. */
 #define BATON_RESOURCE_CONFIG_NAMED(name)                                                          \
 	{                                                                                          \
-		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0,      \
-			false, (name), NULL,                                                       \
+		BATON_CAPTURE_MAX, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false, \
+			(name), NULL,                                                              \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
@@ -326,7 +327,7 @@ int baton_submit_batch(struct baton_resource *resource, struct baton_task *const
  * off. At a depth of BATON_CALLING_MAX levels the next call returns -EDEADLK, for an idle resource
  * as for a busy one. One level is a baton_call() or baton_try_call(), a registry's `init` or visit,
  * or a job that the owner of a manual or loop executor runs. Two levels are such a job that runs a
- * task, a call of a resource with a capture_limit_ns, and a baton_try_call() of a resource with
+ * task, a call of a resource with a capture_ns, and a baton_try_call() of a resource with
  * drain hooks. Four levels are a wait in which this thread helps, or drives an executor. What the
  * library puts on the stack for all levels fits into 64 KiB. Not counted: a program's own recursion
  * through baton_job_run(), and through the compensations of undo logs.

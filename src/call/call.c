@@ -182,7 +182,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	uint32_t calling_max;
 
 	/* An idle, open resource with hooks is SPECIAL. */
-	if (!baton__capture_limit(resource) ||
+	if (!baton__capture_max(resource) ||
 	    !baton__word_capture(resource, BATON__SPECIAL, BATON__SPECIAL))
 		return -EAGAIN;
 	call_init(&call, NULL);

@@ -73,7 +73,7 @@ BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, 
 {
 	const bool in_time = baton__timed(resource);
 
-	if (!baton__capture_limit(resource) || baton__hooked(resource))
+	if (!baton__capture_max(resource) || baton__hooked(resource))
 		return false;
 	if (flags & BATON__TASK)
 		return in_time ? run_task_in_time(resource, arg) : run_task(resource, arg);

@@ -14,11 +14,11 @@
 /* The resource's name, for messages; NULL: none. */
 const char *baton__name(const struct baton_resource *resource);
 
-BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
+BATON_INLINE uint32_t baton__capture_max(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
-	return config ? config->capture_limit : BATON_CAPTURE_LIMIT;
+	return config ? config->capture_max : BATON_CAPTURE_MAX;
 }
 
 BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
@@ -31,13 +31,13 @@ BATON_INLINE bool baton__timed(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
-	return config && config->capture_limit_ns;
+	return config && config->capture_ns;
 }
 
 /* Are there drain hooks (batching.h)? */
 BATON_INLINE bool baton__config_hooked(const struct baton_resource_config *config)
 {
-	return config->batch_begin || config->batch_end || config->hold_completions;
+	return config->batch_begin || config->batch_end || config->delay_completions;
 }
 
 BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
@@ -67,8 +67,8 @@ BATON_INLINE bool baton__config_is_plain(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
-	return BATON_LIKELY(!config) || (config->capture_limit && !config->capture_limit_ns &&
-	                                 !baton__config_hooked(config));
+	return BATON_LIKELY(!config) ||
+	       (config->capture_max && !config->capture_ns && !baton__config_hooked(config));
 }
 
 #endif

@@ -154,7 +154,7 @@ bool baton__stand_back_call_begin(const struct baton_resource *resource,
 
 	/* As in stand_back_due and stand_back_if_due. Besides, with hooks no call runs at once. */
 	if (BATON__LACKS(BATON__STAND_BACK_CALL) || look(resource) != SEEN_BUSY ||
-	    baton__depth(self) > 0 || !baton__capture_limit(resource) || baton__hooked(resource))
+	    baton__depth(self) > 0 || !baton__capture_max(resource) || baton__hooked(resource))
 		return false;
 	if (self->learnt.call_skip > 0) {
 		self->learnt.call_skip--;

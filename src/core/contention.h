@@ -165,7 +165,7 @@ BATON_INLINE void baton__stand_back_if_due(const struct baton_resource *resource
 
 	/* On a resource with limit 0 this thread may run nothing. */
 	if (baton__word_is_busy(word) && !baton__word_is_closed(word) &&
-	    baton__stand_back_due(baton__self, count) && baton__capture_limit(resource))
+	    baton__stand_back_due(baton__self, count) && baton__capture_max(resource))
 		(void)baton__stand_back(resource);
 }
 

@@ -48,7 +48,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 	}
 	BATON__CHECKED(hand_off(resource, executor));
 	BATON_PROBE(hand__off, resource, executor);
-	member = baton__capture_limit(resource) ? NULL : executor;
+	member = baton__capture_max(resource) ? NULL : executor;
 	baton__turn_queue(resource);
 	status = executor->_ops->schedule(executor, &resource->_job);
 	if (status >= 0) {

@@ -84,7 +84,7 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 {
 	struct baton__stay stay = {.borrowed = true};
 
-	if (!baton__capture_limit(resource) || !baton__turn_borrow(resource))
+	if (!baton__capture_max(resource) || !baton__turn_borrow(resource))
 		return false;
 	baton__frame_push(&stay.frame, resource);
 	if (!accept(resource, first)) {
@@ -153,7 +153,7 @@ BATON_NOINLINE bool baton__loan_is_due(struct baton_resource *resource)
 	if (baton__depth(self) == 0)
 		return true;
 	if (!BATON__LACKS(BATON__DEBT) && baton__has_record(self) && !self->debt_paying &&
-	    baton__capture_limit(resource))
+	    baton__capture_max(resource))
 		owe(self, resource);
 	return false;
 }

@@ -46,7 +46,7 @@ BATON_INLINE uint32_t baton__weigh(struct baton__thread *self, uint32_t levels)
 /* `resource`: the resource whose tasks are to run; NULL: for a function that holds no baton. */
 BATON_INLINE enum baton__place baton__place(const struct baton_resource *resource)
 {
-	if (resource && !baton__capture_limit(resource))
+	if (resource && !baton__capture_max(resource))
 		return BATON__EXECUTOR;
 	/* A thread without a record cannot put anything off. */
 	return baton__too_deep(baton__self) && baton__has_record(baton__self) ? BATON__LATER
@@ -60,7 +60,7 @@ BATON_INLINE enum baton__place baton__place(const struct baton_resource *resourc
  */
 BATON_INLINE enum baton__place baton__place_to_release(const struct baton_resource *resource)
 {
-	return baton__capture_limit(resource) ||
+	return baton__capture_max(resource) ||
 	                       baton__self->member == baton__executor_if_any(resource)
 	               ? BATON__HERE
 	               : BATON__EXECUTOR;

@@ -28,8 +28,8 @@ BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 {
 	const struct baton_resource_config *config = baton__config(stay->frame.resource);
 
-	stay->tasks = config ? config->capture_limit : BATON_CAPTURE_LIMIT;
-	stay->limit_ns = config ? config->capture_limit_ns : 0;
+	stay->tasks = config ? config->capture_max : BATON_CAPTURE_MAX;
+	stay->limit_ns = config ? config->capture_ns : 0;
 }
 
 /*

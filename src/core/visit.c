@@ -38,7 +38,7 @@ static bool give_back_queued(struct baton__stay *stay, bool did, bool withdrawn)
 	 * resource does not come. */
 	const bool refused = stay->deferred || baton__job_is_deferred(&resource->_job);
 	const struct baton_executor *member =
-		refused || baton__capture_limit(resource) ? NULL : executor;
+		refused || baton__capture_max(resource) ? NULL : executor;
 	bool busy;
 
 	/* As soon as the baton is back the job may run, and its executor may end. */

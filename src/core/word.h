@@ -141,7 +141,7 @@ BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 	const struct baton_resource_config *config = baton__config(resource);
 
 	return baton__has_extras(resource) ||
-	                       (config && (!config->capture_limit || config->capture_limit_ns ||
+	                       (config && (!config->capture_max || config->capture_ns ||
 	                                   config->failed || baton__config_hooked(config)))
 	               ? BATON__SPECIAL
 	               : BATON__NORMAL;

@@ -294,7 +294,7 @@ static void entered(struct baton__batch *batch, struct baton_future *future, int
 	const bool detached = value == BATON__DETACHED;
 	/* REFUSED here: a flush could not begin a new batch. No batch_end will come: so the future
 	 * is not held back. */
-	const bool held = config_of(batch)->hold_completions && batch->phase == OPEN;
+	const bool held = config_of(batch)->delay_completions && batch->phase == OPEN;
 
 	batch->entered = false;
 	if (!status && batch->failed) {

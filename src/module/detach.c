@@ -23,13 +23,13 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 {
 	struct baton_resource *resource = frame->resource;
 
-	if (flags & ~(BATON_DETACH_HOLD | BATON_DETACH_COUNTED))
+	if (flags & ~(BATON_DETACH_EXCLUSIVE | BATON_DETACH_COUNTED))
 		return -EINVAL;
 	/* Relaxed: a hint against misuse. */
 	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
 	    BATON__TOKEN_OUTSTANDING)
 		return -EBUSY;
-	if (flags & BATON_DETACH_HOLD && baton__turn_is_shelving(resource))
+	if (flags & BATON_DETACH_EXCLUSIVE && baton__turn_is_shelving(resource))
 		return -EBUSY;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
 		return -EINVAL;
@@ -48,7 +48,7 @@ static void bind(struct baton__frame *frame, struct baton_detached *token, unsig
 	 * may hold it. */
 	if (future)
 		baton__future_detach(future);
-	if (flags & BATON_DETACH_HOLD)
+	if (flags & BATON_DETACH_EXCLUSIVE)
 		state |= BATON__TOKEN_HOLD;
 	if (flags & BATON_DETACH_COUNTED || token->_window) {
 		state |= BATON__TOKEN_COUNTED;
@@ -87,7 +87,7 @@ BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 	if (error)
 		return error;
 	bind(frame, token, flags);
-	if (flags & BATON_DETACH_HOLD)
+	if (flags & BATON_DETACH_EXCLUSIVE)
 		baton__shelve(frame->resource);
 	return 0;
 }
@@ -108,13 +108,13 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 	if (error)
 		return error;
 	bind(frame, token, flags);
-	if (flags & BATON_DETACH_HOLD)
+	if (flags & BATON_DETACH_EXCLUSIVE)
 		baton__shelve(resource);
 	error = baton__deadline_arm(deadline, token, timeout_ns);
 	if (!error)
 		return 0;
 	unbind(frame, token);
-	if (flags & BATON_DETACH_HOLD)
+	if (flags & BATON_DETACH_EXCLUSIVE)
 		baton__turn_unwant_shelf(resource);
 	return error;
 }

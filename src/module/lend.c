@@ -142,8 +142,7 @@ static int submit_under(struct baton_resource *resource, struct baton_task *firs
 		(void)baton__loan_is_due(resource);
 	if (baton__turn_borrow(resource))
 		return borrowed(resource, first, count,
-		                here && !baton__depth(baton__self) &&
-		                        baton__capture_limit(resource));
+		                here && !baton__depth(baton__self) && baton__capture_max(resource));
 	if (!lend_take(baton__bound(resource)))
 		return 0;
 	/* Dropping calls functions of the user's. */

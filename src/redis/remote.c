@@ -186,7 +186,7 @@ static int make_parts(struct baton_remote *remote)
 	if (error)
 		return error;
 	remote->home_config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	remote->home_config.capture_limit = 0;
+	remote->home_config.capture_max = BATON_CAPTURE_NONE;
 	remote->home_config.quantum = HOME_BATCH;
 	remote->home_config.executor = baton_loop_executor(remote->loop);
 	remote->home_config.batch_end = baton__remote_flush;

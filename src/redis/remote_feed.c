@@ -63,7 +63,7 @@ int baton__remote_open_names(struct baton_remote *remote)
 		close_name, remote);
 
 	remote->name_config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	remote->name_config.capture_limit = 0;
+	remote->name_config.capture_max = BATON_CAPTURE_NONE;
 	remote->name_config.executor = remote->options.executor;
 	remote->name_config.batch_end = baton__remote_end_batch;
 	remote->name_config.batch_max = remote->options.batch_max;

@@ -68,7 +68,7 @@ static bool comes_to_none(struct baton_executor *executor)
 static bool may_help(const struct baton_resource *resource, const struct baton_executor *executor,
                      bool driven)
 {
-	return baton__capture_limit(resource) || driven ||
+	return baton__capture_max(resource) || driven ||
 	       (executor && baton__self->member == executor);
 }
 

@@ -26,9 +26,9 @@ struct peer;
 
 struct hot_async {
 	unsigned threads;
-	unsigned batch;         /* tasks per submit */
-	unsigned body_ns;       /* of computing, besides counting */
-	uint32_t capture_limit; /* 0: the default */
+	unsigned batch;       /* tasks per submit */
+	unsigned body_ns;     /* of computing, besides counting */
+	uint32_t capture_max; /* 0: the default */
 };
 
 /* What hot_*_run() put into values[]; the titles of a group's metrics. */

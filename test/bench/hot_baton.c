@@ -228,8 +228,8 @@ static void run(const struct hot_async *load, team_body body, double *values)
 
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config.executor = hot_executor();
-	if (load->capture_limit)
-		config.capture_limit = load->capture_limit;
+	if (load->capture_max)
+		config.capture_max = load->capture_max;
 	hot_begin(&hot, load);
 	baton_resource_init(&hot.resource, &config);
 	baton_pool_stats_read(hot_pool(), &before);

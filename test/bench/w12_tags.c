@@ -48,7 +48,7 @@ static void run_baton(enum kind kind, double *values)
 
 	if (baton_manual_create(&manual))
 		abort();
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.cancelled = item_cancelled;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&resource, &config);

@@ -143,7 +143,7 @@ static const struct contender contenders[] = {
 
 #define CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
 
-static void run_in(const struct contender *mine, uint32_t capture_limit, double *values)
+static void run_in(const struct contender *mine, uint32_t capture_max, double *values)
 {
 	static struct watch watch;
 	static struct baton_resource_config config;
@@ -151,7 +151,7 @@ static void run_in(const struct contender *mine, uint32_t capture_limit, double 
 	uint64_t sum = 0;
 
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config.capture_limit = capture_limit;
+	config.capture_max = capture_max;
 	for (size_t i = 0; i < RESOURCES; i++) {
 		baton_resource_init(&topics[i].resource, &config);
 		topics[i].visits = 0;
@@ -174,12 +174,12 @@ static void run_in(const struct contender *mine, uint32_t capture_limit, double 
 
 static void run_here(const void *setup, double *values)
 {
-	run_in(setup, BATON_CAPTURE_LIMIT, values);
+	run_in(setup, BATON_CAPTURE_MAX, values);
 }
 
 static void run_pool(const void *setup, double *values)
 {
-	run_in(setup, 0, values);
+	run_in(setup, BATON_CAPTURE_NONE, values);
 }
 
 static void run_enter_leave(const void *setup, double *values)

@@ -132,7 +132,7 @@ static void run(const void *setup, double *values)
 		baton_stamp_set_bytes(&tasks[i].stamp, 100);
 	}
 	(void)pthread_mutex_init(&target.mutex, NULL);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(target.manual);
 	limits.tasks_max = 3 * TASKS;
 	limits.bytes_max = kind == BOUND_BYTES ? 300 * TASKS : 0;

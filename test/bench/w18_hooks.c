@@ -189,10 +189,10 @@ static void run_baton(const void *setup, team_body body, bool hooks, uint32_t li
 	shared.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	shared.config.executor = hot_executor();
 	if (hooks) {
-		shared.config.capture_limit = limit;
+		shared.config.capture_max = limit;
 		shared.config.quantum = BATCH_MAX;
 		shared.config.batch_end = sync_batch;
-		shared.config.hold_completions = true;
+		shared.config.delay_completions = true;
 	}
 	baton_resource_init(&shared.resource, &shared.config);
 	run(setup, body, values);
@@ -212,7 +212,7 @@ static void run_hooks(const void *setup, double *values)
 
 static void run_pool(const void *setup, double *values)
 {
-	run_baton(setup, caller, true, 0, values);
+	run_baton(setup, caller, true, BATON_CAPTURE_NONE, values);
 }
 
 static void run_async(const void *setup, double *values)
@@ -237,7 +237,7 @@ void bench_w18_hooks(void)
 			{"baton call, a sync per task", run_call, &setup},
 			{"baton call, drain hooks", run_hooks, &setup},
 			{"  async, 16 under way", run_async, &setup},
-			{"  limit 0: in the pool", run_pool, &setup},
+			{"  no capture: in the pool", run_pool, &setup},
 		};
 		char name[96];
 		const struct bench_group group = {

@@ -15,7 +15,7 @@ const size_t w1_burst_one = 1;
 const size_t w1_burst_batch = 16;
 
 static const struct baton_resource_config patient = {
-	.capture_limit = 2 * BURST,
+	.capture_max = 2 * BURST,
 	.quantum = BATON_QUANTUM,
 };
 

@@ -264,7 +264,7 @@ static void run_async(const void *setup, double *values)
 static void run_batch(const void *setup, double *values)
 {
 	static const struct baton_resource_config sixteen = {
-		.capture_limit = BATCH,
+		.capture_max = BATCH,
 		.quantum = BATON_QUANTUM,
 	};
 

@@ -153,9 +153,9 @@ static void baton_open(struct broker *broker)
 
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	*slow = *config;
-	slow->capture_limit = 0;
-	if (broker->capture_limit)
-		config->capture_limit = broker->capture_limit;
+	slow->capture_max = BATON_CAPTURE_NONE;
+	if (broker->capture_max)
+		config->capture_max = broker->capture_max;
 	broker->pool = bench_pool_create(broker->workers ? broker->workers : team_cpus(), true);
 	config->executor = baton_pool_executor(broker->pool);
 	slow->executor = config->executor;

@@ -35,7 +35,7 @@ static void run_group(const struct broker *shared, const char *name, unsigned th
 	static const struct {
 		const struct broker_way *way;
 		const char *name;
-		uint32_t capture_limit;
+		uint32_t capture_max;
 	} ways[] = {
 		{&broker_mutex, "pthread_mutex", 0},
 		{&broker_pointer, "pthread_mutex, body by pointer", 0},
@@ -62,7 +62,7 @@ static void run_group(const struct broker *shared, const char *name, unsigned th
 	for (size_t i = 0; i < way_count; i++, group.case_count++) {
 		brokers[i] = *shared;
 		brokers[i].way = ways[i].way;
-		brokers[i].capture_limit = ways[i].capture_limit;
+		brokers[i].capture_max = ways[i].capture_max;
 		cases[i].contender = ways[i].name;
 	}
 	for (size_t i = 0; peers[i] && group.case_count < CASES_MAX; i++) {

@@ -51,7 +51,7 @@ struct broker {
 	const struct broker_way *way;
 	const struct peer *peer; /* for the way of the peers */
 	unsigned workers;        /* of the pool, where there is one; 0: one per CPU */
-	uint32_t capture_limit;  /* baton's; 0: the default */
+	uint32_t capture_max;    /* baton's; 0: the default */
 	bool own_pool;           /* of the slow topics, as baton's README recommends */
 	struct topic *topics;    /* BROKER_TOPICS + BROKER_SLOW */
 	const uint32_t *keys;    /* BROKER_KEYS; each publisher begins somewhere else */

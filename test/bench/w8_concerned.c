@@ -49,7 +49,7 @@ static int holds(struct baton_task *task)
 {
 	scene.ran++;
 	return baton_detach(&baton_container_of(task, struct piece, task)->token,
-	                    BATON_DETACH_HOLD);
+	                    BATON_DETACH_EXCLUSIVE);
 }
 
 static int suspends(struct baton_task *task)
@@ -228,7 +228,7 @@ void w8_concerned(unsigned last)
 		return;
 	}
 	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	scene.config.capture_limit = UINT32_MAX;
+	scene.config.capture_max = UINT32_MAX;
 	scene.config.quantum = UINT32_MAX;
 	scene.config.executor = baton_manual_executor(scene.manual);
 	team_pin(0);

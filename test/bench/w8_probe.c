@@ -40,7 +40,7 @@ static int task_run(struct baton_task *task)
 }
 
 static const struct baton_resource_config patient = {
-	.capture_limit = UINT32_MAX,
+	.capture_max = UINT32_MAX,
 	.quantum = BATON_QUANTUM,
 };
 

@@ -43,7 +43,7 @@ struct pile {
 static struct pile pile;
 
 static const struct baton_resource_config patient = {
-	.capture_limit = UINT32_MAX,
+	.capture_max = UINT32_MAX,
 	.quantum = BATON_QUANTUM,
 };
 

@@ -144,7 +144,7 @@ static void run(const void *setup, double *values)
 	if (!pile.tasks || baton_manual_create(&pile.manual))
 		abort();
 	(void)pthread_mutex_init(&pile.mutex, NULL);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(pile.manual);
 	baton_resource_init(&pile.resource, &config);
 	baton_lanes_init(&lanes, array, 2, pile.kind == AGING ? &aging : NULL);

@@ -33,7 +33,7 @@ static sem_t uses;
 static const struct baton_resource_config configs[] = {
 	BATON_RESOURCE_CONFIG_NAMED("zeroed"),
 	BATON_RESOURCE_CONFIG_NAMED("here"),
-	{.capture_limit = 0, .name = "pool"},
+	{.capture_max = BATON_CAPTURE_NONE, .name = "pool"},
 };
 #define SORTS (sizeof(configs) / sizeof(*configs))
 

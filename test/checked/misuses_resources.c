@@ -36,7 +36,7 @@ void topic_on_manual(void)
 	if (baton_manual_create(&manual))
 		abort();
 	on_manual.executor = baton_manual_executor(manual);
-	on_manual.capture_limit = 0;
+	on_manual.capture_max = BATON_CAPTURE_NONE;
 	on_manual.name = "topic/7";
 	baton_resource_init(&topic, &on_manual);
 }
@@ -50,7 +50,7 @@ void nameless_zeroed(void)
 	if (baton_manual_create(&manual))
 		return;
 	on_manual.executor = baton_manual_executor(manual);
-	on_manual.capture_limit = 0;
+	on_manual.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&unnamed, &on_manual);
 	(void)baton_submit(&unnamed, &second);
 	unnamed = (struct baton_resource)BATON_RESOURCE_INIT(&on_manual);

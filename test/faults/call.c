@@ -154,7 +154,7 @@ SCENARIO(call, post_and_async_busy)
 /* What the limit leaves goes to the default pool, if it can. */
 SCENARIO(call, post_and_async_handed_off)
 {
-	const struct baton_resource_config config = {.capture_limit = 2, .quantum = 1};
+	const struct baton_resource_config config = {.capture_max = 2, .quantum = 1};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct calls calls = {.resource = &resource};
 
@@ -183,7 +183,8 @@ SCENARIO(call, closed)
 /* Nothing is run here: the default pool must come into being. */
 SCENARIO(call, with_limit_0)
 {
-	const struct baton_resource_config config = {.quantum = 1};
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                             .quantum = 1};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct baton_future *future = NULL;
 	atomic_int count = 0;

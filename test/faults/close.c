@@ -71,7 +71,8 @@ SCENARIO(close, then_busy)
 /* With limit 0 the finaliser belongs on the executor's thread, if there is one. */
 SCENARIO(close, then_with_limit_0)
 {
-	const struct baton_resource_config config = {.quantum = 1};
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                             .quantum = 1};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct end end;
 

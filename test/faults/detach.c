@@ -71,7 +71,7 @@ static void sign_with(unsigned flags, uint64_t timeout_ns, int status)
 	EXPECT(USE(baton_future_state(&slip.future)) == BATON_RUNNING);
 	EXPECT(!USE(baton_detached_cancel_requested(&slip.token)));
 	INSIST(baton_submit(&resource, &behind.task), probe_untouched(&behind));
-	EXPECT(flags & BATON_DETACH_HOLD ? !atomic_load(&behind.runs) : probe_done(&behind));
+	EXPECT(flags & BATON_DETACH_EXCLUSIVE ? !atomic_load(&behind.runs) : probe_done(&behind));
 	elsewhere(sign, &slip);
 	/* A deadline that has just passed completes it, elsewhere. */
 	INSIST(baton_future_wait(&slip.future, NULL), true);
@@ -94,7 +94,7 @@ SCENARIO(detach, complete_counted)
 
 SCENARIO(detach, complete_held)
 {
-	sign_with(BATON_DETACH_HOLD, 0, 0);
+	sign_with(BATON_DETACH_EXCLUSIVE, 0, 0);
 }
 
 /* An hour of the clock's jumps is far from it. */
@@ -107,7 +107,7 @@ SCENARIO(detach, complete_within)
 
 SCENARIO(detach, complete_within_held_and_counted)
 {
-	sign_with(BATON_DETACH_HOLD | BATON_DETACH_COUNTED, FAR, -EIO);
+	sign_with(BATON_DETACH_EXCLUSIVE | BATON_DETACH_COUNTED, FAR, -EIO);
 }
 
 static uint64_t refused(void)
@@ -131,7 +131,7 @@ SCENARIO(detach, too_late)
 
 	INSIST(baton_timers_default(&timers), !timers);
 	refused_before = refused();
-	slip_init(&slip, BATON_DETACH_HOLD, BATON_MICROSECOND);
+	slip_init(&slip, BATON_DETACH_EXCLUSIVE, BATON_MICROSECOND);
 	INSIST(baton_submit(&resource, &slip.task), !atomic_load(&slip.runs));
 	/* Ended by the wheel. */
 	while (!USE(baton_future_is_complete(&slip.future)) && refused() == refused_before)

@@ -54,7 +54,7 @@ static bool sender_is(const struct sender *sender, bool (*job_is)(const struct j
 SCENARIO(manual, run)
 {
 	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 1};
 	struct baton_resource resource;
 	struct sender sender;
 
@@ -75,7 +75,7 @@ SCENARIO(manual, run)
 SCENARIO(manual, destroy)
 {
 	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 1};
 	struct baton_resource resource;
 	struct sender sender;
 
@@ -94,7 +94,7 @@ SCENARIO(manual, destroy)
 SCENARIO(manual, wait)
 {
 	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 1};
 	struct baton_resource resource;
 	struct sender sender;
 
@@ -154,7 +154,7 @@ static void *run_sent(void *arg)
 static void loop_with(size_t jobs_max)
 {
 	struct baton_loop *loop = NULL;
-	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 1};
 	struct baton_resource resource;
 	struct sender sender;
 	struct looper looper = {.sender = &sender, .jobs_max = jobs_max};
@@ -186,7 +186,7 @@ SCENARIO(loop, run_two_at_a_time)
 SCENARIO(loop, destroy)
 {
 	struct baton_loop *loop = NULL;
-	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 1};
 	struct baton_resource resource;
 	struct sender sender;
 
@@ -206,7 +206,7 @@ SCENARIO(loop, destroy)
 SCENARIO(loop, gather)
 {
 	struct baton_loop *loop = NULL;
-	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 1};
 	struct baton_resource resources[2];
 	struct sender own, others;
 
@@ -265,7 +265,8 @@ SCENARIO(own, run)
 	const struct baton_call_options options = {
 		.fn = count_call, .arg = &called, .deadline = &deadline};
 	struct own own = {.job = NULL};
-	const struct baton_resource_config config = {.quantum = 1, .executor = &own.executor};
+	const struct baton_resource_config config = {
+		.capture_max = BATON_CAPTURE_NONE, .quantum = 1, .executor = &own.executor};
 	struct baton_resource resource;
 	struct probe probe;
 

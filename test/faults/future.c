@@ -38,7 +38,7 @@ SCENARIO(future, promise)
 SCENARIO(then, task)
 {
 	const struct baton_resource_config config = {
-		.capture_limit = 1, .quantum = 1, .cancelled = probe_cancelled};
+		.capture_max = 1, .quantum = 1, .cancelled = probe_cancelled};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuations[2];
@@ -116,7 +116,8 @@ static void *cancel_queued(void *arg)
 SCENARIO(cancel, queued)
 {
 	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = {.quantum = 1, .cancelled = probe_cancelled};
+	struct baton_resource_config config = {
+		.capture_max = BATON_CAPTURE_NONE, .quantum = 1, .cancelled = probe_cancelled};
 	struct baton_resource resource;
 	struct probe first;
 	struct probe second;
@@ -197,7 +198,7 @@ static void *cancel_pending(void *arg)
 SCENARIO(cancel, pending)
 {
 	const struct baton_resource_config config = {
-		.capture_limit = 100, .quantum = 1, .cancelled = probe_cancelled};
+		.capture_max = 100, .quantum = 1, .cancelled = probe_cancelled};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct pending pending = {.resource = &resource};
 	struct probe later;

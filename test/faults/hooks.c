@@ -40,11 +40,11 @@ static int end(struct baton_resource *resource)
 }
 
 static const struct baton_resource_config config = {
-	.capture_limit = 2 * PROBES,
+	.capture_max = 2 * PROBES,
 	.quantum = 2 * PROBES,
 	.batch_begin = begin,
 	.batch_end = end,
-	.hold_completions = true,
+	.delay_completions = true,
 };
 
 /* Everything else lies behind this one: one batch, while there is memory. */

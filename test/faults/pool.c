@@ -311,10 +311,10 @@ SCENARIO(pool, resource)
 {
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {
-		.capture_limit = 1,
+		.capture_max = 1,
 		.quantum = 1,
 		.quantum_ns = 1000,
-		.capture_limit_ns = 1000,
+		.capture_ns = 1000,
 		.executor = USE(baton_pool_executor(pool)),
 	};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);

@@ -109,6 +109,7 @@ SCENARIO(pool, shutdown_now)
 {
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {
+		.capture_max = BATON_CAPTURE_NONE,
 		.quantum = 1,
 		.executor = USE(baton_pool_executor(pool)),
 		.cancelled = probe_cancelled,

@@ -110,7 +110,8 @@ SCENARIO(submit, busy)
 SCENARIO(submit, later)
 {
 	struct baton_pool *pool = pool_get();
-	const struct baton_resource_config config = {.quantum = 1,
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                             .quantum = 1,
 	                                             .executor = USE(baton_pool_executor(pool))};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct probe first;
@@ -200,7 +201,8 @@ SCENARIO(submit, batch)
 
 SCENARIO(submit, batch_with_limit_0)
 {
-	const struct baton_resource_config config = {.quantum = 2};
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                             .quantum = 2};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct batch batch;
 
@@ -228,7 +230,7 @@ static int submit_to_itself(struct baton_task *task)
 SCENARIO(submit, hand_off)
 {
 	const struct baton_resource_config config = {
-		.capture_limit = 1, .quantum = 1, .name = "hand-off"};
+		.capture_max = 1, .quantum = 1, .name = "hand-off"};
 	struct baton_resource_stats stats = {0};
 	struct baton_resource_stats copy;
 	struct baton_resource resource;

@@ -238,7 +238,7 @@ SCENARIO(wait, helping)
 {
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {
-		.capture_limit = 1, .quantum = 1, .executor = USE(baton_pool_executor(pool))};
+		.capture_max = 1, .quantum = 1, .executor = USE(baton_pool_executor(pool))};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct probe probes[PROMISES];
 	struct baton_future *futures[PROMISES];

@@ -127,7 +127,8 @@ static void refuse_hand_off(void)
 {
 	static const struct baton_executor_ops ops = {.schedule = refuse_job};
 	static struct baton_executor executor = BATON_EXECUTOR_INIT(&ops);
-	static const struct baton_resource_config config = {.executor = &executor};
+	static const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                                    .executor = &executor};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct baton_task task = BATON_TASK_INIT(nothing, NULL);
 
@@ -251,7 +252,7 @@ int main(int argc, char **argv)
 	for_ever = argc > 1;
 	MUST(!baton_manual_create(&manual));
 	config.executor = baton_manual_executor(manual);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.name = "probed";
 	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, &stats);

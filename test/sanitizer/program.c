@@ -21,7 +21,7 @@ struct account {
 
 static const struct baton_resource_config captured = BATON_RESOURCE_CONFIG_NAMED("account/0");
 static const struct baton_resource_config handed_off = {
-	.capture_limit = 1, .quantum = 4, .name = "account/1"};
+	.capture_max = 1, .quantum = 4, .name = "account/1"};
 static struct account accounts[2] = {
 	{.resource = BATON_RESOURCE_INIT(&captured)},
 	{.resource = BATON_RESOURCE_INIT(&handed_off)},

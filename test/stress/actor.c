@@ -215,10 +215,11 @@ bool actor_may_await(const struct site *site)
 {
 	bool driven = site->engine->kind == ENGINE_MANUAL || site->engine->kind == ENGINE_LOOP;
 
-	return may_wait(site->number, site->capture_limit > 0 && !driven, site->engine);
+	return may_wait(site->number, site->capture_max != BATON_CAPTURE_NONE && !driven,
+	                site->engine);
 }
 
 bool actor_may_call(const struct site *site)
 {
-	return may_wait(site->number, site->capture_limit > 0, site->engine);
+	return may_wait(site->number, site->capture_max != BATON_CAPTURE_NONE, site->engine);
 }

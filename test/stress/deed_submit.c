@@ -17,7 +17,7 @@
 /* A submit has been refused: was there a reason? (That it is closed is looked at afterwards.) */
 static void check_refusal(const struct site *site, const struct note *note)
 {
-	bool ended = (site->capture_limit == 0 || note->kind == NOTE_LATER) &&
+	bool ended = (site->capture_max == BATON_CAPTURE_NONE || note->kind == NOTE_LATER) &&
 	             atomic_load(&site->engine->ending);
 
 	if (note->result == -EPIPE || (note->result == -ESHUTDOWN && ended))

@@ -71,7 +71,8 @@ int engine_submit(struct engine *engine, struct baton_plain_job *job)
 
 static void make_configs(struct engine *engine)
 {
-	static const uint32_t limits[] = {0, 1, BATON_CAPTURE_LIMIT, 2, 1000, 0};
+	static const uint32_t limits[] = {BATON_CAPTURE_NONE, 1, BATON_CAPTURE_MAX, 2, 1000,
+	                                  BATON_CAPTURE_NONE};
 	static const uint32_t quanta[] = {BATON_QUANTUM, 1, 3, 1000};
 	static const uint64_t times_ns[] = {0, 0, 1, 2000, 50000};
 
@@ -79,9 +80,9 @@ static void make_configs(struct engine *engine)
 		struct baton_resource_config *config = &engine->configs[i];
 
 		*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-		config->capture_limit = limits[random_below(&engine->random, 6)];
+		config->capture_max = limits[random_below(&engine->random, 6)];
 		config->quantum = quanta[random_below(&engine->random, 4)];
-		config->capture_limit_ns = times_ns[random_below(&engine->random, 5)];
+		config->capture_ns = times_ns[random_below(&engine->random, 5)];
 		config->quantum_ns = times_ns[random_below(&engine->random, 5)];
 		config->executor = engine->executor;
 		config->cancelled = errand_cancelled;

@@ -158,12 +158,12 @@ static void give_bound(struct ground *ground, uint64_t *random)
 
 static void configure(struct ground *ground, uint64_t *random)
 {
-	static const uint32_t limits[] = {0, 1, 2, BATON_CAPTURE_LIMIT, 1000};
+	static const uint32_t limits[] = {BATON_CAPTURE_NONE, 1, 2, BATON_CAPTURE_MAX, 1000};
 	static const uint32_t quanta[] = {1, 3, BATON_QUANTUM};
 	struct baton_resource_config *config = &ground->config;
 
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config->capture_limit = limits[random_below(random, 5)];
+	config->capture_max = limits[random_below(random, 5)];
 	config->quantum = quanta[random_below(random, 3)];
 	config->cancelled = item_cancelled;
 	ground->hooked = random_one_in(random, 3);
@@ -172,7 +172,7 @@ static void configure(struct ground *ground, uint64_t *random)
 		config->batch_begin = batch_begin;
 		config->batch_end = batch_end;
 		config->batch_max = random_below(random, 2) * (1 + random_below(random, 8));
-		config->hold_completions = random_one_in(random, 2);
+		config->delay_completions = random_one_in(random, 2);
 	}
 	if (random_one_in(random, 2)) {
 		ground->lane_count = 1 + random_below(random, MOD_LANES);
@@ -366,7 +366,7 @@ void mod_print(void)
 		fprintf(stderr,
 		        "ground %u: limit %u, %u lanes,%s%s%s %llu accepted, %llu over, %d alarms, "
 		        "%d in flight, %u in the window, %d tokens; %s%s%s%s%s\n",
-		        i, ground->config.capture_limit, ground->lane_count,
+		        i, ground->config.capture_max, ground->lane_count,
 		        ground->bounded ? " bound," : "", ground->hooked ? " hooks," : "",
 		        ground->config.executor ? "" : " default pool,",
 		        (unsigned long long)atomic_load(&ground->accepted),

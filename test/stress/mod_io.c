@@ -86,8 +86,10 @@ void watches_start(uint64_t *random, struct baton_executor *executor)
 	ended = false;
 	memset(places, 0, sizeof(places));
 	for (uint32_t i = 0; i < PLACES; i++) {
-		places[i].config = (struct baton_resource_config){
-			.executor = executor, .quantum = 1 + random_below(random, 5)};
+		places[i].config =
+			(struct baton_resource_config){.capture_max = BATON_CAPTURE_NONE,
+		                                       .executor = executor,
+		                                       .quantum = 1 + random_below(random, 5)};
 		baton_resource_init(&places[i].resource, &places[i].config);
 	}
 	for (uint32_t i = 0; i < WATCHES; i++) {

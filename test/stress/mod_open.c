@@ -35,7 +35,7 @@ static void check_ran(const struct item *item, enum baton_future_state state, in
 		report(NULL, NULL, "ground %u: a future has another's value", ground->number);
 	if (undone && (item->pushed || baton_future_value(&item->future)))
 		report(NULL, NULL, "ground %u: a failed task left a trace", ground->number);
-	if (!ground->config.hold_completions || item->detached || !batch || status)
+	if (!ground->config.delay_completions || item->detached || !batch || status)
 		return;
 	if (atomic_load_explicit(&ground->batches_over, memory_order_relaxed) < batch)
 		report(NULL, NULL, "ground %u: a future is complete before its batch",

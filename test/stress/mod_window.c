@@ -41,7 +41,7 @@ static void complete(struct item *item)
 		atomic_fetch_sub_explicit(&ground->flying, 1, memory_order_relaxed);
 	if (!timed && item->flags & BATON_DETACH_COUNTED)
 		atomic_fetch_sub_explicit(&ground->counted, 1, memory_order_relaxed);
-	if (item->flags & BATON_DETACH_HOLD)
+	if (item->flags & BATON_DETACH_EXCLUSIVE)
 		ground->held = false;
 	if (!timed)
 		item->status = status;
@@ -116,12 +116,12 @@ static bool leave_it(struct item *item)
 	if (item->has_future && random_one_in(random, 2))
 		item->deadline = cell_take();
 	else if (random_one_in(random, 8))
-		item->flags |= BATON_DETACH_HOLD;
+		item->flags |= BATON_DETACH_EXCLUSIVE;
 	/* What a deadline completes is not counted by us. */
 	item->flies = !item->deadline;
 	if (item->flies && item->flags & BATON_DETACH_COUNTED)
 		atomic_fetch_add_explicit(&ground->counted, 1, memory_order_relaxed);
-	if (item->flags & BATON_DETACH_HOLD)
+	if (item->flags & BATON_DETACH_EXCLUSIVE)
 		ground->held = true;
 	item->detached = true;
 	atomic_store_explicit(&item->references, item->has_future ? 2 : 1, memory_order_relaxed);

@@ -46,7 +46,7 @@ struct note *note_begin(enum note_kind kind, struct site *site)
 	note->site = site;
 	note->resource = site ? site->number : 0;
 	note->engine = site ? site->engine : NULL;
-	note->helpable = site && site->capture_limit > 0;
+	note->helpable = site && site->capture_max != BATON_CAPTURE_NONE;
 	note->actor = self->number;
 	note->result = NOTE_PENDING;
 	note->end = NOTE_NEVER;

@@ -65,7 +65,7 @@ struct note {
 	uint8_t runs;
 	uint8_t cancels;
 	uint8_t future;         /* it has one */
-	uint8_t helpable;       /* its resource's limit is not 0 */
+	uint8_t helpable;       /* its resource may be captured */
 	uint8_t seen;           /* its owner has seen the future complete */
 	uint8_t unjustified;    /* NOTE_ENDED: its executor cannot have cancelled anything */
 	uint8_t early;          /* its future is known to others before the submit */

@@ -45,7 +45,7 @@ static void create(uint32_t index)
 	config = &site->engine->configs[random_below(random, ENGINE_CONFIGS)];
 	site->number = atomic_fetch_add(&numbers, 1) + 1;
 	site->place = index;
-	site->capture_limit = config->capture_limit;
+	site->capture_max = config->capture_max;
 	site->counted = random_one_in(random, 2);
 	baton_resource_init(&site->resource, config);
 	if (site->counted)
@@ -94,7 +94,7 @@ uint32_t sites_print(void)
 		number = site->number;
 		lines++;
 		fprintf(stderr, "resource %u is retired: %llu pins, %u tasks ran, limit %u, %s\n",
-		        number, (unsigned long long)pins, site->runs, site->capture_limit,
+		        number, (unsigned long long)pins, site->runs, site->capture_max,
 		        site->owner ? "in a task" : "in no task");
 	}
 	return number;

@@ -24,7 +24,7 @@ struct site {
 	struct engine *engine;
 	uint32_t number; /* from 1 up; used once */
 	uint32_t place;
-	uint32_t capture_limit;
+	uint32_t capture_max;
 	bool counted; /* has stats */
 	/* The shadow: plain members, touched by tasks alone. If one task did not happen before the
 	 * next, ThreadSanitizer would report it. */

@@ -86,7 +86,7 @@ static void *withhold_task(void *arg)
 
 static void *be_hidden(void *arg)
 {
-	static const struct baton_resource_config config = {.capture_limit = 1, .name = "hidden"};
+	static const struct baton_resource_config config = {.capture_max = 1, .name = "hidden"};
 
 	baton_resource_init(&hidden, &config);
 	(void)withhold_task(&hidden);
@@ -108,7 +108,7 @@ static const char *unlisted_name(const struct baton_resource *resource)
 static void *be_unlisted(void *arg)
 {
 	static const struct baton_resource_config config = {
-		.capture_limit = 1, .name = "unlisted", .name_of = unlisted_name};
+		.capture_max = 1, .name = "unlisted", .name_of = unlisted_name};
 
 	(void)snprintf(unlisted.name, sizeof(unlisted.name), "unlisted/%d", 7);
 	baton_resource_init(&unlisted.resource, &config);

@@ -119,7 +119,7 @@ constexpr baton_resource_config later()
 {
 	baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	return config;
 }
 

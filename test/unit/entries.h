@@ -71,7 +71,7 @@ struct way {
 	/* Inside the task that occupies the resource: before and after the kind's submit. */
 	void (*before)(struct scene *scene);
 	void (*after)(struct scene *scene);
-	uint32_t capture_limit;
+	uint32_t capture_max;
 	enum { UNBOUNDED, NEWEST, OLDEST } bound;
 	bool labelled; /* only for kinds with a label */
 	bool refuses;  /* the submit is refused, and returns an error unless the kind `keeps` */

@@ -70,7 +70,7 @@ static inline struct scene *scene_create(void)
 
 	MUST(scene);
 	scene->config = config;
-	scene->config.capture_limit = 1000;
+	scene->config.capture_max = 1000;
 	scene->limits = limits;
 	return scene;
 }

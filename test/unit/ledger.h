@@ -89,12 +89,12 @@ static inline void ledger_init(struct ledger *ledger, struct baton_executor *exe
 {
 	memset(ledger, 0, sizeof(*ledger));
 	ledger->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	ledger->config.capture_limit = 1000;
+	ledger->config.capture_max = 1000;
 	ledger->config.executor = executor;
 	ledger->config.cancelled = ledger_cancelled;
 	ledger->config.batch_begin = ledger_begin;
 	ledger->config.batch_end = ledger_end;
-	ledger->config.hold_completions = true;
+	ledger->config.delay_completions = true;
 	baton_resource_init(&ledger->resource, &ledger->config);
 	baton_resource_set_stats(&ledger->resource, &ledger->stats);
 }

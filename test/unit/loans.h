@@ -92,7 +92,7 @@ static inline void queue_begin_limited(struct queue *queue, int count, uint32_t 
 	*queue = (struct queue){.config = BATON_RESOURCE_CONFIG_INIT};
 	stash_init(&queue->stash);
 	queue->config.executor = &queue->stash.executor;
-	queue->config.capture_limit = limit;
+	queue->config.capture_max = limit;
 	baton_resource_init(&queue->resource, &queue->config);
 	cr_assert_eq(baton_resource_suspend(&queue->resource, &suspension), 0);
 	put_many(queue, count);

@@ -158,11 +158,11 @@ static inline void configure(void)
 	struct baton_registry_options options = BATON_REGISTRY_OPTIONS_INIT(
 		sizeof(struct baton_registry_entry), object_descends, NULL, NULL);
 
-	timed.capture_limit_ns = 1000000000;
+	timed.capture_ns = 1000000000;
 	begins.batch_begin = hook_descends;
 	ends.batch_end = hook_descends;
 	holds.batch_end = hook_rests;
-	holds.hold_completions = true;
+	holds.delay_completions = true;
 	queued.cancelled = cancelled_descends;
 	plain.executor = timed.executor = begins.executor = &stash.executor;
 	ends.executor = holds.executor = queued.executor = &stash.executor;
@@ -176,7 +176,7 @@ static inline void configure(void)
 	MUST(baton_registry_create(&options, &registry) == 0);
 	MUST(baton_registry_acquire(registry, "visited", 7, &visited) == 0);
 	driven.executor = baton_manual_executor(manual);
-	driven.capture_limit = 0;
+	driven.capture_max = BATON_CAPTURE_NONE;
 }
 
 static inline void clean_up(void)

@@ -232,7 +232,7 @@ Test(outputs, of_calls_are_untouched_when_their_batch_fails, .timeout = 10)
 
 		config.batch_begin = hook ? NULL : does_not_begin;
 		config.batch_end = hook ? does_not_end : NULL;
-		config.hold_completions = true;
+		config.delay_completions = true;
 		baton_resource_init(&resource, &config);
 		for (size_t i = 0; i < 3; i++)
 			fail(&of_a_resource[i], &resource, hook ? -EIO : -EBUSY);

@@ -85,7 +85,7 @@ static inline void cancelled(struct baton_task *task)
 }
 
 static const struct baton_resource_config telling __attribute__((unused)) = {
-	.capture_limit = BATON_CAPTURE_LIMIT,
+	.capture_max = BATON_CAPTURE_MAX,
 	.quantum = BATON_QUANTUM,
 	.cancelled = cancelled,
 };

@@ -36,7 +36,7 @@ void env_configs_init(struct env *env)
 		env->configs[kind].executor = baton_pool_executor(env->pool);
 	}
 	/* A loop's thread that makes a topic runs no pass over all topics that waits behind it. */
-	env->configs[ENV_TOPICS].capture_limit = 1;
+	env->configs[ENV_TOPICS].capture_max = 1;
 }
 
 struct baton_resource_stats *env_show(const struct env *env, struct baton_resource *resource,

@@ -194,7 +194,7 @@ void log_start(struct baton_pool *slow_pool)
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
 
 	log_state.config = defaults;
-	log_state.config.capture_limit = 0; /* never on the thread that logs */
+	log_state.config.capture_max = BATON_CAPTURE_NONE; /* never on the thread that logs */
 	log_state.config.executor = baton_pool_executor(slow_pool);
 	log_state.config.cancelled = log_lose;
 	log_state.config.name = "log";

@@ -80,7 +80,7 @@ void trim_note(struct trim *trim)
 void trim_init(struct trim *trim, struct baton_pool *slow_pool, struct baton_timers *timers)
 {
 	trim->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	trim->config.capture_limit = 0;
+	trim->config.capture_max = BATON_CAPTURE_NONE;
 	trim->config.executor = baton_pool_executor(slow_pool);
 	trim->config.name = "trim";
 	baton_resource_init(&trim->resource, &trim->config);

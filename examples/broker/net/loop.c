@@ -312,7 +312,7 @@ int loop_start(struct loop *loop, struct net *net)
 	loop->env = net->env;
 	loop->calls = net->calls;
 	loop->config = defaults;
-	loop->config.capture_limit = 0;
+	loop->config.capture_max = BATON_CAPTURE_NONE;
 	loop->config.quantum = LOOP_QUANTUM;
 	loop->config.executor = baton_loop_executor(loop->executor);
 	loop->config.name = "loop";

@@ -55,7 +55,7 @@ static struct counts hand_off(void)
 	struct counts cost;
 
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config.capture_limit = 1;
+	config.capture_max = 1;
 	config.executor = baton_pool_executor(pool);
 	baton_resource_init(&pair.resource, &config);
 	before = counts_now();
@@ -138,7 +138,8 @@ static struct counts worker_hand_off(void)
 	long_queue = calloc(1, sizeof(*long_queue));
 	if (!long_queue || baton_pool_create(&options, &single))
 		abort();
-	long_queue->config = (struct baton_resource_config){.quantum = QUANTUM};
+	long_queue->config = (struct baton_resource_config){.capture_max = BATON_CAPTURE_NONE,
+	                                                    .quantum = QUANTUM};
 	long_queue->config.executor = baton_pool_executor(single);
 	baton_resource_init(&long_queue->resource, &long_queue->config);
 	store_release(&woken, 0);

@@ -15,16 +15,16 @@ static int hook(struct baton_resource *resource)
 }
 
 static const struct baton_resource_config without = {
-	.capture_limit = 4 * TASKS,
+	.capture_max = 4 * TASKS,
 	.quantum = BATON_QUANTUM,
 };
 
 static const struct baton_resource_config with = {
-	.capture_limit = 4 * TASKS,
+	.capture_max = 4 * TASKS,
 	.quantum = BATON_QUANTUM,
 	.batch_begin = hook,
 	.batch_end = hook,
-	.hold_completions = true,
+	.delay_completions = true,
 };
 
 static struct baton_resource plain = BATON_RESOURCE_INIT(&without);

@@ -14,7 +14,7 @@
 #define WARM_UP 10
 
 static const struct baton_resource_config patient = {
-	.capture_limit = 4 * POSTS,
+	.capture_max = 4 * POSTS,
 	.quantum = BATON_QUANTUM,
 };
 

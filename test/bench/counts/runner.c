@@ -18,7 +18,7 @@
 #define MANY 800
 
 static const struct baton_resource_config patient = {
-	.capture_limit = 4 * MANY,
+	.capture_max = 4 * MANY,
 	.quantum = BATON_QUANTUM,
 };
 

@@ -13,7 +13,7 @@
 #define BATCH 16
 
 static const struct baton_resource_config patient = {
-	.capture_limit = 4 * TASKS,
+	.capture_max = 4 * TASKS,
 	.quantum = BATON_QUANTUM,
 };
 

@@ -29,7 +29,7 @@
 #endif
 
 static const struct baton_resource_config patient = {
-	.capture_limit = 2 * MANY,
+	.capture_max = 2 * MANY,
 	.quantum = BATON_QUANTUM,
 };
 

@@ -98,7 +98,7 @@ void sim_more_begin(struct sim_topic *topics)
 		if (has & 1) {
 			topic->config.batch_begin = batch_begin;
 			topic->config.batch_end = batch_end;
-			topic->config.hold_completions = sim_pick(2);
+			topic->config.delay_completions = sim_pick(2);
 		}
 		baton_resource_init(&topic->resource, &topic->config);
 		if (has & 2)
@@ -132,7 +132,7 @@ static void detach(unsigned topic, struct baton_detached *token, int status)
 
 	/* Of the one only: what completes it waits in the other. */
 	if (topic == 0 && sim_pick(2))
-		flags |= BATON_DETACH_HOLD;
+		flags |= BATON_DETACH_EXCLUSIVE;
 	*completer = (struct completer){.token = token, .status = status};
 	baton_trigger_init(&completer->trigger, &both[!topic].resource, complete_in_task,
 	                   complete_in_task);

@@ -319,7 +319,7 @@ static bool holds;
 static void detaches(struct sim_piece *piece)
 {
 	holds = true;
-	sim_require(baton_detach(&held, BATON_DETACH_HOLD) == 0);
+	sim_require(baton_detach(&held, BATON_DETACH_EXCLUSIVE) == 0);
 }
 
 static void is_not_held(struct sim_piece *piece)

@@ -201,7 +201,7 @@ SIM_SCENARIO(combos_held_cycle,
 	sim_topic_init(&hooked, 10, 10, baton_manual_executor(manual));
 	sim_topic_init(&plain, 10, 10, baton_manual_executor(manual));
 	hooked.config.batch_end = batch_end;
-	hooked.config.hold_completions = true;
+	hooked.config.delay_completions = true;
 	baton_resource_init(&hooked.resource, &hooked.config);
 	sim_note_init(&held_back, &hooked, true);
 	sim_note_init(&behind, &hooked, true);

@@ -28,7 +28,7 @@ SIM_VERB(counted, SIM_OK)
 
 SIM_VERB(hold, SIM_OK)
 {
-	flags = BATON_DETACH_HOLD;
+	flags = BATON_DETACH_EXCLUSIVE;
 	return 0;
 }
 

@@ -110,7 +110,7 @@ static int hold(struct baton_task *task)
 static void resource_init(uint32_t limit)
 {
 	config = (struct baton_resource_config){
-		.capture_limit = limit,
+		.capture_max = limit ? limit : BATON_CAPTURE_NONE,
 		.quantum = 1,
 		.executor = baton_pool_executor(pool),
 	};

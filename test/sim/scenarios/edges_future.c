@@ -126,7 +126,7 @@ static void refused(void (*visitor)(void *))
 	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
 	baton_resource_deinit(&topic.resource);
 	sim_retire(&topic.resource, sizeof(topic.resource));
-	topic.config.capture_limit = 5;
+	topic.config.capture_max = 5;
 }
 
 SIM_SCENARIO(

@@ -64,7 +64,7 @@ SIM_VERB(hooks, SIM_OK)
 {
 	topic->config.batch_begin = begin;
 	topic->config.batch_end = end;
-	topic->config.hold_completions = true;
+	topic->config.delay_completions = true;
 	baton_resource_init(&topic->resource, &topic->config);
 	for (unsigned i = 0; i < SIM_SCRIPT_NOTES; i++)
 		if (!notes[i].body)

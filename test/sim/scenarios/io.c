@@ -58,6 +58,7 @@ static void begin(baton_io_fn fn)
 	fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
 	sim_require(fd >= 0);
 	sim_require(baton_manual_create(&manual) == 0);
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	config.name = "io";
 	baton_resource_init(&resource, &config);

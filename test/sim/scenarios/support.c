@@ -334,7 +334,7 @@ void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
 	if (limit == 0 && executor && executor->_ops->drive) /* its creator drives it */
 		topic->only = (int)sim_thread();
 	topic->config = (struct baton_resource_config){
-		.capture_limit = limit,
+		.capture_max = limit ? limit : BATON_CAPTURE_NONE,
 		.quantum = quantum,
 		.executor = executor,
 		.cancelled = cancel_note,

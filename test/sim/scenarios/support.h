@@ -78,8 +78,8 @@ struct sim_note {
 void sim_topic_bound(struct sim_topic *topic, struct baton_bound *bound);
 
 /*
- * `limit`: capture limit; `executor`: not NULL if there can be a hand-off. With limit 0 the tasks
- * are to run on the calling thread.
+ * `limit`: capture limit; 0: BATON_CAPTURE_NONE: the tasks are to run on the calling thread.
+ * `executor`: not NULL if there can be a hand-off.
  */
 void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
                     struct baton_executor *executor);

@@ -327,7 +327,7 @@ SIM_SCENARIO(timers_session_beside, "the same while a run of another timer ends"
 	baton_task_init(&task, ends_session, NULL);
 	baton_task_init(&finaliser, frees, NULL);
 	sim_require(baton_manual_create(&manual) == 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&resources[1], &config);
 	baton_timer_init(&timer_b, timers, &resources[1], is_nothing);
@@ -400,7 +400,7 @@ SIM_SCENARIO(timers_cancel,
 
 	begin();
 	sim_require(baton_manual_create(&manual) == 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&resources[0], &config);
 	does_arm_a((void *)1);

@@ -53,7 +53,7 @@ static void begin(enum baton_bound_policy policy)
 	sim_calm(true);
 	sim_require(baton_manual_create(&manual) == 0);
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	limits.tasks_max = 1;

@@ -51,7 +51,7 @@ static void begin(baton_timer_dropped_fn dropped)
 	sim_calm(true);
 	sim_require(baton_manual_create(&manual) == 0);
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},

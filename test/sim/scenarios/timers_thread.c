@@ -88,7 +88,7 @@ static struct baton_manual *begin_leave(struct baton_resource_config *config,
 
 	sim_calm(true);
 	sim_require(baton_manual_create(&manual) == 0);
-	config->capture_limit = 0;
+	config->capture_max = BATON_CAPTURE_NONE;
 	config->executor = baton_manual_executor(manual);
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},

@@ -68,7 +68,7 @@ static void *block(void *arg)
 static void looks_at_spare(const sigset_t *own)
 {
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
-	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource on_spare;
 	struct baton_pool *pool;
 	struct baton_future *call;
@@ -117,7 +117,7 @@ static int bell_ring(struct baton_timer *timer)
 static void looks_at_masks(const sigset_t *own)
 {
 	struct baton_pool *pool;
-	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_timers_options inside = {.submit = BATON_TIMERS_SUBMIT_INLINE};
 	struct baton_timers *timers = NULL;
 	struct baton_resource on_pool, idle;
@@ -255,7 +255,8 @@ static void *bring(void *number)
 Test(signals, of_a_crash_reach_the_programs_handler, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = {.executor = baton_pool_executor(pool)};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                       .executor = baton_pool_executor(pool)};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {

@@ -22,7 +22,7 @@ Test(spans, an_endless_capture_limit_cuts_no_stay, .timeout = 10)
 	for (size_t i = 0; i < ENDLESS; i++) {
 		struct step steps[STEPS];
 
-		fix.config.capture_limit_ns = endless[i];
+		fix.config.capture_ns = endless[i];
 		fix.counted = true;
 		fix.stats = (struct baton_resource_stats){0};
 		fixture_stash();

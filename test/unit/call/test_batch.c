@@ -282,7 +282,7 @@ Test(batch, nobody_comes_between_its_tasks, .timeout = 10)
 	int batches = scaled(10000);
 
 	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 3;
+	config.capture_max = 3;
 	config.quantum = 7;
 	baton_resource_init(&scene.resource, &config);
 	for (int i = 0; i < 3; i++) {
@@ -349,7 +349,7 @@ static void run_meddled(struct meddler *meddler, struct journal *journal, struct
 	struct baton_task *tasks[6];
 
 	if (meddler->limit)
-		config.capture_limit = meddler->limit;
+		config.capture_max = meddler->limit;
 	config.cancelled = count_cancelled;
 	cancelled_count = 0;
 	baton_resource_init(resource, &config);

@@ -57,7 +57,7 @@ Test(call, calls_of_many_threads_are_serialised, .timeout = 10)
 	pthread_t threads[4];
 	int counter = 0;
 
-	fix.config.capture_limit = 2;
+	fix.config.capture_max = 2;
 	fixture_pool(2);
 	for (int i = 0; i < 4; i++) {
 		callers[i] = (struct caller){&fix.resource, scaled(5000), &counter, 0};

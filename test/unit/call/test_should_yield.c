@@ -117,13 +117,13 @@ Test(should_yield, a_time_limit_counts_from_the_second_task_or_the_first_questio
 	};
 	struct baton_task *tasks[] = {&askers[0].task, &askers[1].task};
 
-	config.capture_limit_ns = 2 * MS;
+	config.capture_ns = 2 * MS;
 	baton_resource_init(&resource, &config);
 	cr_assert_eq(baton_submit_batch(&resource, tasks, 2), 0);
 	cr_assert(askers[0].before, "its neighbour waits");
 	cr_assert_not(askers[1].before);
 	cr_assert(askers[1].after);
-	config.capture_limit_ns = 60 * (1000 * MS);
+	config.capture_ns = 60 * (1000 * MS);
 	baton_resource_init(&resource, &config);
 	for (int i = 0; i < 2; i++)
 		baton_task_init(&askers[i].task, asker_run, NULL);
@@ -196,7 +196,7 @@ Test(should_yield, so_does_a_job_of_the_loop_that_runs_the_task, .timeout = 10)
 	cr_assert_eq(baton_loop_create(&loop), 0);
 	cr_assert_eq(baton_loop_adopt(loop), 0);
 	config.executor = baton_loop_executor(loop);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	for (int others = 0; others < 2; others++) {
 		cr_assert_eq(baton_submit(&resource, &asker.task), 0);
@@ -263,7 +263,7 @@ Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 	struct baton_task task = BATON_TASK_INIT(enters_nested, NULL);
 	struct baton_resource_stats stats;
 
-	config.capture_limit_ns = 2 * MS;
+	config.capture_ns = 2 * MS;
 	for (unsigned i = 0; i < 18; i++) {
 		memset(&stats, 0, sizeof(stats));
 		baton_resource_init(&resource, &config);
@@ -304,7 +304,7 @@ Test(should_yield, a_question_begins_the_time_of_the_whole_stay, .timeout = 10)
 
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	config.capture_limit_ns = 2 * MS;
+	config.capture_ns = 2 * MS;
 	baton_resource_init(&resource, &config);
 	for (unsigned way = 0; way < 6; way++) {
 		enter_for_too_long(way, &resource, &other);
@@ -325,7 +325,7 @@ Test(should_yield, a_stay_without_limits_has_not_the_time_of_the_stay_before, .t
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	config.executor = &stash.executor;
-	config.capture_limit_ns = 2 * MS;
+	config.capture_ns = 2 * MS;
 	baton_resource_init(&resource, &config);
 	for (unsigned way = 0; way < 6; way++) {
 		enter_for_too_long(way, &resource, &other);

@@ -46,7 +46,7 @@ Test(announce, a_new_resource_at_the_address_of_the_one_that_runs, .timeout = 10
 
 	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene.config.executor = baton_pool_executor(pool);
-	scene.config.capture_limit = 0;
+	scene.config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&scene.resource, &scene.config);
 	baton_task_init(&scene.first, reborn_first, NULL);
 	baton_task_init(&scene.finaliser, reborn_finaliser, NULL);
@@ -120,7 +120,7 @@ Test(announce, what_waits_behind_work_that_was_put_off, .timeout = 10)
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	refusing.executor = &stash.executor;
 	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.quantum = 1;
 	baton_resource_init(&resource, &config);
 	baton_resource_init(&put_off, &refusing);

@@ -158,7 +158,7 @@ static struct set *set_begin(void)
 {
 	static struct set set;
 
-	set = (struct set){.config = {.quantum = 2}};
+	set = (struct set){.config = {.capture_max = BATON_CAPTURE_NONE, .quantum = 2}};
 	stash_init(&set.stash);
 	set.config.executor = &set.stash.executor;
 	baton_resource_init(&set.resource, &set.config);

@@ -41,7 +41,7 @@ static int hold_run(struct baton_task *task)
 {
 	struct link *link = baton_container_of(task, struct link, task);
 
-	expect(link, baton_detach(&link->token, BATON_DETACH_HOLD) == 0);
+	expect(link, baton_detach(&link->token, BATON_DETACH_EXCLUSIVE) == 0);
 	return 0;
 }
 

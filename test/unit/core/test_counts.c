@@ -65,10 +65,10 @@ static void case_begin(enum setting setting, enum end end)
 	one.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	one.config.executor = baton_manual_executor(one.manual);
 	if (end != RUNS_AT_ONCE && end != FAILS_AT_ONCE && end != AT_ONCE)
-		one.config.capture_limit = 0;
+		one.config.capture_max = BATON_CAPTURE_NONE;
 	if (setting == HOOKS || setting == HELD)
 		one.config.batch_begin = one.config.batch_end = hook;
-	one.config.hold_completions = setting == HELD;
+	one.config.delay_completions = setting == HELD;
 	baton_resource_init(&one.resource, &one.config);
 	add_modules();
 	baton_tag_init(&one.tag);

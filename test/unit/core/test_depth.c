@@ -123,7 +123,7 @@ Test(depth, what_was_put_off_runs_when_the_outermost_resource_is_handed_off, .ti
 	scene_init(&scene);
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	config.capture_limit = 1;
+	config.capture_max = 1;
 	steps_init(&rest, 1, &scene.journal, 2);
 	deep_begin(handed_off, &config, submits_to_the_outermost_too, &scene);
 	cr_assert_eq(atomic_load(&stash.count), 1);

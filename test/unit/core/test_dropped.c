@@ -51,30 +51,30 @@ static void fail_batches(struct scene *scene)
 }
 
 static const struct way ways[] = {
-	{.name = "none", .before = nothing, .after = nothing, .capture_limit = 10},
-	{.name = "cancel_pending", .before = nothing, .after = cancel_pending, .capture_limit = 10},
+	{.name = "none", .before = nothing, .after = nothing, .capture_max = 10},
+	{.name = "cancel_pending", .before = nothing, .after = cancel_pending, .capture_max = 10},
 	/* The stay is over with the first task: the resource's job is cancelled. */
-	{.name = "executor", .before = nothing, .after = nothing, .capture_limit = 1},
-	{.name = "batch_begin", .before = nothing, .after = fail_batches, .capture_limit = 10},
+	{.name = "executor", .before = nothing, .after = nothing, .capture_max = 1},
+	{.name = "batch_begin", .before = nothing, .after = fail_batches, .capture_max = 10},
 	{.name = "tag",
          .before = nothing,
          .after = cancel_tag,
-         .capture_limit = 10,
+         .capture_max = 10,
          .labelled = true},
 	{.name = "drop newest",
          .before = fill,
          .after = nothing,
-         .capture_limit = 10,
+         .capture_max = 10,
          .bound = NEWEST},
 	{.name = "drop oldest",
          .before = nothing,
          .after = fill,
-         .capture_limit = 10,
+         .capture_max = 10,
          .bound = OLDEST},
 	{.name = "closed",
          .before = close_it,
          .after = nothing,
-         .capture_limit = 10,
+         .capture_max = 10,
          .refuses = true},
 };
 
@@ -99,7 +99,7 @@ static void scene_init(struct scene *scene)
 	baton_tag_init(&scene->tag);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
-	scene->config.capture_limit = way->capture_limit;
+	scene->config.capture_max = way->capture_max;
 	scene->config.cancelled = count_cancelled;
 	if (way->after == fail_batches) {
 		scene->config.batch_begin = begin;

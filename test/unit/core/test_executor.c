@@ -176,13 +176,13 @@ Test(executor, destroying_the_manual_one_cancels_what_is_queued, .timeout = 10)
 /* Executors that refuse. */
 static void refused_init(struct baton_resource *resource, struct baton_resource_config *config,
                          struct stash *stash, struct baton_resource_stats *stats,
-                         uint32_t capture_limit)
+                         uint32_t capture_max)
 {
 	stash_init(stash);
 	atomic_store(&stash->answer, -ESHUTDOWN);
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = &stash->executor;
-	config->capture_limit = capture_limit;
+	config->capture_max = capture_max;
 	baton_resource_init(resource, config);
 	if (stats)
 		baton_resource_set_stats(resource, stats);
@@ -311,7 +311,7 @@ Test(executor, limit_0_on_an_ended_executor_refuses_everything, .timeout = 10)
 	struct baton_resource resource;
 	struct stash stash;
 
-	refused_init(&resource, &config, &stash, NULL, 0);
+	refused_init(&resource, &config, &stash, NULL, BATON_CAPTURE_NONE);
 	refuses_all_but(&resource, false);
 	resource_end(&resource);
 }

@@ -278,7 +278,7 @@ Test(failed, a_detached_task_does_not_hide_the_next_failure_inside_a_task, .time
 		struct nested nested = {BATON_TASK_INIT(submit_inside, NULL), &inner};
 
 		config.failed = failed;
-		config.capture_limit_ns = limited ? BATON_NEVER : 0;
+		config.capture_ns = limited ? BATON_NEVER : 0;
 		baton_resource_init(&inner, &config);
 		baton_resource_set_stats(&inner, &stats);
 		baton_detached_init(&token);
@@ -329,7 +329,7 @@ Test(failed, a_batch_that_fails_counts_its_tasks_once_each, .timeout = 5)
 
 		config.failed = failed;
 		config.batch_end = end_fails;
-		config.hold_completions = rows[i].hold;
+		config.delay_completions = rows[i].hold;
 		baton_resource_init(&resource, &config);
 		baton_resource_set_stats(&resource, &stats);
 		baton_task_init(&tasks[0], nothing, NULL);

@@ -100,7 +100,7 @@ static void endings(bool await)
 
 	MUST(all && rivals);
 	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 2;
+	config.capture_max = 2;
 	config.quantum = 3;
 	for (int i = 0; i < count; i++) {
 		baton_resource_init(&all[i].resource, &config);

@@ -25,14 +25,14 @@ static int never_runs(struct baton_task *task)
 }
 
 /* An idle resource, in whose window a task waits. */
-static struct scene *scene_of(uint32_t capture_limit)
+static struct scene *scene_of(uint32_t capture_max)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 
 	MUST(scene);
 	stash_init(&scene->stash);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	scene->config.capture_limit = capture_limit;
+	scene->config.capture_max = capture_max;
 	scene->config.executor = &scene->stash.executor;
 	baton_resource_init(&scene->resource, &scene->config);
 	baton_window_init(&scene->window, &scene->resource, 0);
@@ -68,7 +68,7 @@ static int kicks(struct baton_task *task)
 Test(go_on, a_nested_holder_whose_executor_refuses_leaves_all_to_the_end_of_the_stack, .timeout = 5)
 {
 	struct baton_resource outer = BATON_RESOURCE_INIT(NAMED("outer"));
-	struct scene *scene = scene_of(0);
+	struct scene *scene = scene_of(BATON_CAPTURE_NONE);
 
 	atomic_store(&scene->stash.answer, -ESHUTDOWN);
 	baton_task_init(&scene->task, kicks, NULL);
@@ -78,7 +78,7 @@ Test(go_on, a_nested_holder_whose_executor_refuses_leaves_all_to_the_end_of_the_
 	scene_end(scene);
 
 	/* At the bottom of its stack the thread goes on at once. */
-	scene = scene_of(0);
+	scene = scene_of(BATON_CAPTURE_NONE);
 	atomic_store(&scene->stash.answer, -ESHUTDOWN);
 	kick(scene);
 	cr_assert(scene->complete);

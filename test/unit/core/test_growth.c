@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 struct old_resource_config {
-	uint32_t capture_limit, quantum;
-	uint64_t capture_limit_ns, quantum_ns;
+	uint32_t capture_max, quantum;
+	uint64_t capture_ns, quantum_ns;
 	struct baton_executor *executor;
 	void (*cancelled)(struct baton_task *task);
 	void (*failed)(struct baton_resource *resource, struct baton_task *task, int status);
@@ -25,7 +25,7 @@ struct old_resource_config {
 	int (*batch_end)(struct baton_resource *resource);
 	uint64_t batch_ns;
 	uint32_t batch_max;
-	bool hold_completions;
+	bool delay_completions;
 	uint64_t _reserved[4];
 };
 
@@ -123,7 +123,7 @@ struct old_executor_ops {
 	               #name " " #member)
 
 SAME(resource_config, quantum);
-SAME(resource_config, capture_limit_ns);
+SAME(resource_config, capture_ns);
 SAME(resource_config, quantum_ns);
 SAME(resource_config, executor);
 SAME(resource_config, cancelled);
@@ -132,7 +132,7 @@ SAME(resource_config, batch_begin);
 SAME(resource_config, batch_end);
 SAME(resource_config, batch_ns);
 SAME(resource_config, batch_max);
-SAME(resource_config, hold_completions);
+SAME(resource_config, delay_completions);
 SAME(lanes_config, aging_turns);
 SAME(lanes_config, aging_ns);
 SAME(pool_options, workers);
@@ -234,7 +234,7 @@ Test(growth, the_structs_of_an_older_program_are_read_to_their_end, .timeout = 1
 
 Test(growth, so_are_those_that_a_resource_keeps, .timeout = 10)
 {
-	const struct old_resource_config config = {.capture_limit = 10};
+	const struct old_resource_config config = {.capture_max = 10};
 	const struct old_bound_config limits = {.tasks_max = 1};
 	const struct old_lanes_config aging = {.aging_turns = 1};
 	struct baton_bound bound = BATON_BOUND_INIT(AT_THE_EDGE(limits));

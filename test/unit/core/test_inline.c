@@ -61,7 +61,7 @@ Test(inlined, limit_0_runs_nothing_here)
 {
 	int counter = 0;
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_manual();
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(fix.journal.count, 0);
@@ -221,7 +221,7 @@ Test(inlined, calls_of_many_threads_are_serialised)
 	pthread_t threads[4];
 	int counter = 0;
 
-	fix.config.capture_limit = 2;
+	fix.config.capture_max = 2;
 	fixture_pool(2);
 	for (int i = 0; i < 4; i++) {
 		workers[i] = (struct worker){scaled(5000), &counter};

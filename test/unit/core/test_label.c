@@ -240,7 +240,7 @@ static void scene_init(struct scene *scene)
 	stash_init(&scene->stash);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&scene->resource, &scene->config);
 	baton_lanes_init(&scene->lanes, scene->array, 2, NULL);
 	scene->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;

@@ -206,11 +206,11 @@ static void ledgers_init(struct ledger *ledgers, struct baton_resource_config *c
 		configs[i] = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 		configs[i].executor = baton_pool_executor(pool);
 	}
-	configs[1].capture_limit = 1;
-	configs[2].capture_limit = 0;
-	configs[3].capture_limit = 1000000;
+	configs[1].capture_max = 1;
+	configs[2].capture_max = BATON_CAPTURE_NONE;
+	configs[3].capture_max = 1000000;
 	configs[3].quantum = 1;
-	configs[4].capture_limit_ns = 1000;
+	configs[4].capture_ns = 1000;
 	configs[4].quantum_ns = 1000;
 	memset(ledgers, 0, RESOURCES * sizeof(*ledgers));
 	for (int i = 0; i < RESOURCES; i++) {

@@ -83,7 +83,7 @@ Test(limit, the_eleventh_also_after_a_first_use_of_baton, .timeout = 10)
 
 Test(limit, a_limit_of_one_runs_the_submitters_own_task_only, .timeout = 10)
 {
-	fix.config.capture_limit = 1;
+	fix.config.capture_max = 1;
 	fixture_stash();
 	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
@@ -107,8 +107,8 @@ static void leaves_after_its_time(bool fresh)
 {
 	struct step steps[50];
 
-	fix.config.capture_limit = 1000000;
-	fix.config.capture_limit_ns = 3000000;
+	fix.config.capture_max = 1000000;
+	fix.config.capture_ns = 3000000;
 	fix.config.quantum = 1000000;
 	fix.counted = true;
 	fixture_stash();
@@ -121,7 +121,7 @@ static void leaves_after_its_time(bool fresh)
 		baton_task_init(&steps[i].task, step_works_a_millisecond, NULL);
 		cr_assert_eq(baton_submit(&fix.resource, &steps[i].task), 0);
 	}
-	work_for_ns(2 * fix.config.capture_limit_ns); /* the occupant's own task does not count */
+	work_for_ns(2 * fix.config.capture_ns); /* the occupant's own task does not count */
 	release(&fix.occupant);
 	cr_assert_geq(fix.journal.count, 1, "time counts from the second task");
 	cr_assert_leq(fix.journal.count, 5, "%zu tasks of 1 ms in 3 ms", fix.journal.count);
@@ -150,7 +150,8 @@ static void *tell_thread(void *arg)
 
 Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 {
-	static const struct baton_resource_config base = {.quantum = 64};
+	static const struct baton_resource_config base = {.capture_max = BATON_CAPTURE_NONE,
+	                                                  .quantum = 64};
 	struct baton_resource_config config = base;
 	struct stash stash;
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
@@ -175,7 +176,7 @@ Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 
 Test(limit, with_limit_0_a_waiter_outside_does_not_help, .timeout = 10)
 {
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(2);
 	for (int i = 0; i < scaled(1000); i++) {
 		struct baton_future future = BATON_FUTURE_INIT;
@@ -280,7 +281,7 @@ Test(limit, a_hot_resource_does_not_starve_its_neighbour_on_one_worker, .timeout
 	struct hot hot = {BATON_TASK_INIT(hot_run, NULL), &hot_resource, 0};
 
 	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&hot_resource, &config);
 	baton_resource_init(&cold, &config);
 	cr_assert_eq(baton_submit(&hot_resource, &hot.task), 0);

@@ -67,7 +67,7 @@ static int holds(struct baton_task *task)
 	struct piece *piece = baton_container_of(task, struct piece, task);
 
 	ran(piece);
-	piece->many->errors += baton_detach(&piece->token, BATON_DETACH_HOLD) != 0;
+	piece->many->errors += baton_detach(&piece->token, BATON_DETACH_EXCLUSIVE) != 0;
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static struct many *many_of(const struct how *how, size_t count)
 	stash_init(&many->stash);
 	many->count = count;
 	many->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	many->config.capture_limit = UINT32_MAX;
+	many->config.capture_max = UINT32_MAX;
 	many->config.quantum = UINT32_MAX;
 	many->config.executor = &many->stash.executor;
 	baton_resource_init(&many->resource, &many->config);

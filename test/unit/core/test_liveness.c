@@ -139,7 +139,7 @@ static void busy_after_the_hand_off(void)
 	struct sleeper sleeper;
 	pthread_t thread;
 
-	fix.config.capture_limit = 1;
+	fix.config.capture_max = 1;
 	fixture_pool(1);
 	baton_task_init(&plugger.task, plugger_run, NULL);
 	plugger.resource = &fix.resource;
@@ -232,7 +232,7 @@ Test(liveness, sleepers_that_cannot_help_do_not_take_the_nudge, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, 1);
 	config.executor = &stash.executor;
-	config.capture_limit = 1;
+	config.capture_max = 1;
 	baton_resource_init(&resource, &config);
 	the_right_one_is_nudged(&resource);
 	stash_run(&stash);
@@ -243,7 +243,7 @@ Test(liveness, sleepers_that_cannot_help_a_stuck_pool_do_not_take_the_nudge, .ti
 {
 	struct plug plug;
 
-	fix.config.capture_limit = 1;
+	fix.config.capture_max = 1;
 	fixture_pool(1);
 	plug_in(&plug, fix.pool);
 	the_right_one_is_nudged(&fix.resource);

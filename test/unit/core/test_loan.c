@@ -251,7 +251,7 @@ Test(loan, never_where_the_limit_is_0_nor_by_submit_later, .timeout = 10)
 	cr_assert_eq(waiting(&queue), 100 + (int)FIRST + 2);
 	queue_end(&queue);
 
-	queue_begin_limited(&queue, 100, 0);
+	queue_begin_limited(&queue, 100, BATON_CAPTURE_NONE);
 	put_many(&queue, 2 * FIRST);
 	cr_assert_eq(waiting(&queue), 100 + 2 * (int)FIRST);
 	queue_end(&queue);

@@ -77,7 +77,7 @@ Test(loan_debt, a_task_owes_nothing_where_the_limit_is_0, .timeout = 10)
 	struct outer outer;
 	struct queue queue;
 
-	queue_begin_limited(&queue, 100, 0);
+	queue_begin_limited(&queue, 100, BATON_CAPTURE_NONE);
 	outer_init(&outer, &queue, 2 * FIRST);
 	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
 	cr_assert_eq(waiting(&queue), 100 + 2 * (int)FIRST);

@@ -38,7 +38,7 @@ static struct baton_manual *later(struct baton_resource_config *config)
 	MUST(baton_manual_create(&manual) == 0);
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = baton_manual_executor(manual);
-	config->capture_limit = 0;
+	config->capture_max = BATON_CAPTURE_NONE;
 	return manual;
 }
 
@@ -178,7 +178,7 @@ Test(marks, a_worker_that_awaits_takes_the_closed_one_alone_out_of_its_queue, .t
 	                        .results = {1, 1, 1}};
 
 	config.executor = baton_pool_executor(closer.pool);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	baton_resource_init(&closed, &config);
 	step_init(&finaliser, &journal, 0, NULL);

@@ -144,7 +144,7 @@ static void *ends_blocking(void *unused)
 
 static void on_a_worker(baton_call_fn fn)
 {
-	const struct baton_resource_config config = {.capture_limit = 0};
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 
 	(void)baton_call(&resource, fn, NULL, NULL);

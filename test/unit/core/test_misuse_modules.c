@@ -223,7 +223,7 @@ static void timer_stopped_twice(void)
 	struct baton_timer timer;
 	struct baton_future gone[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct baton_timers *timers;
-	const struct baton_resource_config config = {.capture_limit = 0};
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct occupant occupant;
 
@@ -451,7 +451,7 @@ static const struct mistake mistakes[] = {
          "baton_resource_set_lanes: \"topic/7\" was given lanes that are not initialised"},
 	{dropping_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{dropping_without_lanes_again,
-	 "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
+         "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{call_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{batch_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{bounded_in_use, "baton_resource_set_bound: \"topic/7\" is in use"},

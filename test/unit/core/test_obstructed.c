@@ -84,7 +84,7 @@ Test(obstructed, by_itself_the_only_worker_runs_what_is_submitted_later, .timeou
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct lone lone = {BATON_PLAIN_JOB_INIT(lone_run, NULL), {{&future}, 1, 0, 1}};
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(1);
 	step_init(&fix.steps[0], &fix.journal, 0, &future);
 	cr_assert_eq(baton_pool_submit(fix.pool, &lone.job), 0);

@@ -115,7 +115,7 @@ Test(stand_back, a_resource_that_is_handed_off_meanwhile_is_no_failure_but_costs
 	const struct baton__streak hot = {&fix.resource, BATON__STREAK_LONG};
 	struct baton__thread *self = attached();
 
-	fix.config.capture_limit = 1;
+	fix.config.capture_max = 1;
 	fixture_manual();
 	/* Ends: while both threads have a CPU, the resource is handed off during a pause; the
 	 * pauses of a hot resource are long. A round does not count if the resource was busy at
@@ -183,7 +183,7 @@ Test(stand_back, each_way_to_submit_to_a_busy_resource_stands_back_once_but_late
 	cr_assert(journal_counts_up(&journal, 1, 5));
 	resource_end(&resource);
 
-	later.capture_limit = 0;
+	later.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &later);
 	hold(&occupant, &resource);
 	cr_assert_eq(baton_submit(&resource, &steps[5].task), 0);

@@ -80,7 +80,7 @@ Test(stand_back_call, a_caller_does_not_stand_back_with_limit_0_or_with_hooks_or
 	void *did;
 
 	(void)attached();
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	hold(&occupant, &resource);
 	cr_assert_not(baton__stand_back_call_begin(&resource, &looks));
@@ -88,7 +88,7 @@ Test(stand_back_call, a_caller_does_not_stand_back_with_limit_0_or_with_hooks_or
 	resource_end(&resource);
 
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config.hold_completions = true;
+	config.delay_completions = true;
 	baton_resource_init(&resource, &config);
 	hold(&occupant, &resource);
 	cr_assert_not(baton__stand_back_call_begin(&resource, &looks));

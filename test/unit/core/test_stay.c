@@ -39,14 +39,14 @@ static int crowd_finalise(struct baton_task *task)
 }
 
 /* `limit`: the window's. */
-static struct crowd *crowd_of(uint32_t capture_limit, uint32_t limit)
+static struct crowd *crowd_of(uint32_t capture_max, uint32_t limit)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
 
 	MUST(crowd);
 	MUST(baton_manual_create(&crowd->manual) == 0);
 	crowd->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	crowd->config.capture_limit = capture_limit;
+	crowd->config.capture_max = capture_max;
 	crowd->config.executor = baton_manual_executor(crowd->manual);
 	baton_resource_init(&crowd->resource, &crowd->config);
 	baton_window_init(&crowd->window, &crowd->resource, limit);
@@ -87,19 +87,19 @@ Test(stay, who_raises_a_window_of_a_closed_resource_stays_within_the_limit, .tim
 	static const uint32_t limits[] = {TASKS, 1};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct crowd *crowd = crowd_of(BATON_CAPTURE_LIMIT, 0);
+		struct crowd *crowd = crowd_of(BATON_CAPTURE_MAX, 0);
 
 		crowd_gathers(crowd);
 		cr_assert_eq(baton_window_set_limit(&crowd->window, limits[i]), 0);
 		cr_assert_gt(crowd->ran, 0);
-		cr_assert_leq(crowd->ran, BATON_CAPTURE_LIMIT);
+		cr_assert_leq(crowd->ran, BATON_CAPTURE_MAX);
 		crowd_end(crowd);
 	}
 }
 
 Test(stay, who_raises_a_window_of_a_limit_of_0_runs_nothing, .timeout = 10)
 {
-	struct crowd *crowd = crowd_of(0, 0);
+	struct crowd *crowd = crowd_of(BATON_CAPTURE_NONE, 0);
 
 	crowd_gathers(crowd);
 	cr_assert_eq(baton_window_set_limit(&crowd->window, TASKS), 0);
@@ -125,7 +125,7 @@ static int raises_run(struct baton_task *task)
 
 Test(stay, who_raises_a_window_inside_a_task_runs_one, .timeout = 10)
 {
-	struct crowd *crowd = crowd_of(BATON_CAPTURE_LIMIT, 0);
+	struct crowd *crowd = crowd_of(BATON_CAPTURE_MAX, 0);
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct inside inside = {BATON_TASK_INIT(raises_run, NULL), crowd, 0};
 
@@ -168,7 +168,7 @@ static int acks_run(struct baton_task *task)
 
 Test(stay, who_completes_a_token_inside_a_task_runs_one, .timeout = 10)
 {
-	struct crowd *crowd = crowd_of(BATON_CAPTURE_LIMIT, 1);
+	struct crowd *crowd = crowd_of(BATON_CAPTURE_MAX, 1);
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct held held;
 	struct acks acks = {BATON_TASK_INIT(acks_run, NULL), &held, crowd, 0};

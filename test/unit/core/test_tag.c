@@ -247,7 +247,7 @@ Test(tag, cancels_from_several_threads_beside_runners_leave_nothing_behind, .tim
 	int ran = 0;
 
 	scene->config.executor = baton_pool_executor(pool);
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene_begin(scene, 0, false);
 	for (int i = 0; i < 2; i++)
 		threads[i] = thread_start(storm_main, &tag);

@@ -89,7 +89,7 @@ static void scene_init(struct scene *scene)
 	stash_init(&scene->stash);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene->config.cancelled = told_config;
 	scene->config.failed = failed;
 	baton_resource_init(&scene->resource, &scene->config);

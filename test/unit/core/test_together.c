@@ -27,7 +27,7 @@ static int shop_end(struct baton_resource *resource)
 }
 
 static const struct baton_resource_config hooked = {
-	.capture_limit = BATON_CAPTURE_LIMIT,
+	.capture_max = BATON_CAPTURE_MAX,
 	.quantum = BATON_QUANTUM,
 	.batch_begin = shop_begin,
 	.batch_end = shop_end,
@@ -59,7 +59,7 @@ static int hold_own(struct baton_task *task)
 {
 	struct stopper *stopper = baton_container_of(task, struct stopper, task);
 
-	stopper->result = baton_detach(&stopper->token, BATON_DETACH_HOLD);
+	stopper->result = baton_detach(&stopper->token, BATON_DETACH_EXCLUSIVE);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ Test(together, without_statistics_lanes_are_handed_off_as_well, .timeout = 10)
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_manual();
 	baton_lanes_init(&lanes, array, 2, NULL);
 	baton_resource_set_lanes(&fix.resource, &lanes);

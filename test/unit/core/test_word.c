@@ -225,10 +225,10 @@ Test(word, the_predicates_tell_the_modes_apart)
 
 Test(word, a_resource_of_which_something_is_asked_is_special)
 {
-	static const struct baton_resource_config limit_0 = {.capture_limit = 0};
-	static const struct baton_resource_config held = {.capture_limit = 1,
-	                                                  .hold_completions = true};
-	static const struct baton_resource_config plain = {.capture_limit = 1};
+	static const struct baton_resource_config limit_0 = {.capture_max = BATON_CAPTURE_NONE};
+	static const struct baton_resource_config held = {.capture_max = 1,
+	                                                  .delay_completions = true};
+	static const struct baton_resource_config plain = {.capture_max = 1};
 	struct baton_resource_stats stats = {0};
 	const struct {
 		const struct baton_resource_config *config;

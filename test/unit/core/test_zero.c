@@ -42,7 +42,7 @@ static size_t stay(struct baton_resource_config *config)
 Test(zero, is_the_default_quantum, .timeout = 10)
 {
 	struct baton_resource_config configs[] = {
-		{.capture_limit = 10},
+		{.capture_max = 10},
 		{.quantum = 0},
 		{.batch_begin = hook, .batch_end = hook},
 		{.quantum = BATON_QUANTUM},

@@ -23,7 +23,7 @@ static struct baton_loop *loop_of(struct baton_resource_config *config)
 	MUST(baton_loop_create(&loop) == 0);
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = baton_loop_executor(loop);
-	config->capture_limit = 0;
+	config->capture_max = BATON_CAPTURE_NONE;
 	return loop;
 }
 

@@ -117,7 +117,7 @@ Test(loop, run_with_0_takes_what_was_there_at_the_start, .timeout = 10)
 	struct step step = {BATON_TASK_INIT(resubmits, NULL), &journal, 5};
 
 	config.executor = baton_loop_executor(loop);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.quantum = 1;
 	baton_resource_init(&resource, &config);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
@@ -181,7 +181,7 @@ Test(loop, with_limit_0_tasks_run_on_the_owners_thread_alone, .timeout = 10)
 	pthread_t threads[THREADS];
 
 	config.executor = baton_loop_executor(life.loop);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&life.resource, &config);
 	for (int i = 0; i < THREADS; i++)
 		threads[i] = thread_start(life_main, &life);
@@ -216,7 +216,7 @@ Test(loop, every_job_wakes_a_loop_that_sleeps_without_time_out, .timeout = 10)
 	pthread_t thread;
 
 	config.executor = baton_loop_executor(life.loop);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&life.resource, &config);
 	thread = thread_start(one_call, &life);
 	while (life.ran < life.calls) { /* this thread runs them: no race */
@@ -247,7 +247,7 @@ Test(loop, the_first_run_makes_its_thread_the_owner, .timeout = 10)
 
 	cr_assert_eq(baton_loop_create(&loop), 0);
 	config.executor = baton_loop_executor(loop);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
@@ -296,7 +296,7 @@ static void gathered_init(struct gathered *gathered)
 	gathered->journal = (struct journal){0};
 	gathered->config = defaults;
 	gathered->config.executor = baton_loop_executor(gathered->loop);
-	gathered->config.capture_limit = 0;
+	gathered->config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&gathered->resource, &gathered->config);
 	steps_init(gathered->steps, 3, &gathered->journal, 0);
 }

@@ -140,7 +140,7 @@ static int publish(struct baton_task *task)
 
 Test(future, what_the_task_did_is_visible_after_poll, .timeout = 10)
 {
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(1);
 	for (int i = 0; i < scaled(3000); i++) {
 		struct published published;
@@ -163,7 +163,7 @@ Test(future, thousands_on_the_stack_are_waited_for_and_forgotten, .timeout = 10)
 	                                           BATON_RESOURCE_CONFIG_INIT};
 	struct baton_resource resources[2];
 
-	configs[0].capture_limit = 0;
+	configs[0].capture_max = BATON_CAPTURE_NONE;
 	for (int i = 0; i < 2; i++) {
 		configs[i].executor = baton_pool_executor(pool);
 		baton_resource_init(&resources[i], &configs[i]);

@@ -69,7 +69,7 @@ static void round_begin(struct round *round, struct role *roles, bool futures, u
 	round->pool = pool_of(2);
 	round->rng = rng;
 	round->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	round->config.capture_limit = 1 + rng_below(&round->rng, 3);
+	round->config.capture_max = 1 + rng_below(&round->rng, 3);
 	round->config.quantum = 1 + rng_below(&round->rng, 3);
 	round->config.executor = baton_pool_executor(round->pool);
 	round->config.cancelled = token_cancelled;

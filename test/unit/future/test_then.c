@@ -344,7 +344,7 @@ Test(then, a_chain_over_several_resources_keeps_its_order, .timeout = 10)
 	struct chain_link links[LINKS];
 	int position = 0;
 
-	configs[1].capture_limit = 0;
+	configs[1].capture_max = BATON_CAPTURE_NONE;
 	for (int i = 0; i < 3; i++) {
 		configs[i].executor = baton_pool_executor(pool);
 		baton_resource_init(&resources[i], &configs[i]);

@@ -388,7 +388,7 @@ static void call_from_everywhere(uint32_t limit)
 	struct ledger ledger;
 
 	ledger_init(&ledger, baton_pool_executor(pool));
-	ledger.config.capture_limit = limit;
+	ledger.config.capture_max = limit;
 	for (int i = 0; i < CALLERS; i++) {
 		callers[i] = (struct caller){&ledger, 0, 0};
 		threads[i] = thread_start(caller_main, &callers[i]);
@@ -412,7 +412,7 @@ Test(flush, nobody_is_told_before_the_batch_has_ended, .timeout = 60)
 
 Test(flush, nor_with_everything_on_the_executors_threads, .timeout = 60)
 {
-	call_from_everywhere(0);
+	call_from_everywhere(BATON_CAPTURE_NONE);
 }
 
 Test(flush, shutdown_now_leaves_no_batch_open, .timeout = 30)
@@ -427,7 +427,7 @@ Test(flush, shutdown_now_leaves_no_batch_open, .timeout = 30)
 		int entered;
 
 		ledger_init(&ledger, baton_pool_executor(pool));
-		ledger.config.capture_limit = 1;
+		ledger.config.capture_max = 1;
 		ledger.config.quantum = 5;
 		entries_init(entries, 500, &ledger);
 		entries_submit(entries, 500);

@@ -82,7 +82,7 @@ Test(hold, without_it_futures_complete_at_once, .timeout = 10)
 	struct entry entry;
 
 	ledger_init(&ledger, NULL);
-	ledger.config.hold_completions = false;
+	ledger.config.delay_completions = false;
 	ledger.end_status = -EIO;
 	ledger.on_end = look_from_end;
 	ledger.arg = &look;
@@ -363,7 +363,7 @@ Test(hold, many_futures_take_no_memory_of_others, .timeout = 10)
 
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&other, &config);
 	ledger_init(&ledger, NULL);
 	entries_init(entries, MANY, &ledger);

@@ -56,7 +56,7 @@ Test(hooks, a_batch_ends_before_the_hand_off, .timeout = 10)
 
 	stash_init(&stash);
 	ledger_init(&ledger, &stash.executor);
-	ledger.config.capture_limit = 3;
+	ledger.config.capture_max = 3;
 	ledger.config.quantum = 2;
 	entries_init(entries, 6, &ledger);
 	entries_submit(entries, 6);
@@ -83,7 +83,7 @@ Test(hooks, a_refused_hand_off_is_drained_in_batches_too, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	ledger_init(&ledger, &stash.executor);
-	ledger.config.capture_limit = 2;
+	ledger.config.capture_max = 2;
 	entries_init(entries, 5, &ledger);
 	entries_submit(entries, 5);
 	cr_assert(ledger_balanced(&ledger));
@@ -318,7 +318,7 @@ Test(hooks, a_helper_without_held_completions_shares_no_batch, .timeout = 10)
 
 	stash_init(&stash);
 	ledger_init(&ledger, &stash.executor);
-	ledger.config.hold_completions = false;
+	ledger.config.delay_completions = false;
 	entries_init(entries, 3, &ledger);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);

@@ -94,19 +94,19 @@ static int try_call_once(struct baton_task *task)
 }
 
 /* `runs`: runs of the executor's job, after the call, which the task behind needs. */
-static void leaves_behind(uint32_t capture_limit, bool nested, int runs)
+static void leaves_behind(uint32_t capture_max, bool nested, int runs)
 {
 	stash_init(&left.stash);
 	ledger_init(&left.ledger, &left.stash.executor);
-	left.ledger.config.capture_limit = capture_limit;
+	left.ledger.config.capture_max = capture_max;
 	entry_init(&left.behind, &left.ledger, true);
 	baton_task_init(&left.task, try_call_once, NULL);
 	if (nested)
 		cr_assert_eq(baton_submit(&left.outer, &left.task), 0);
 	else
 		cr_assert_eq(try_call_once(NULL), 0);
-	cr_assert_eq(left.ledger.entered, runs ? 1 : 2, "limit %u", capture_limit);
-	cr_assert_eq(atomic_load(&left.stash.count), (size_t)runs, "limit %u", capture_limit);
+	cr_assert_eq(left.ledger.entered, runs ? 1 : 2, "limit %u", capture_max);
+	cr_assert_eq(atomic_load(&left.stash.count), (size_t)runs, "limit %u", capture_max);
 	stash_run(&left.stash);
 	cr_assert_eq(left.ledger.entered, 2);
 	cr_assert(ledger_balanced(&left.ledger));

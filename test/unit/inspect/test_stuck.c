@@ -133,7 +133,7 @@ Test(stuck, a_loop_that_nobody_runs, .timeout = 10)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	begin(&config);
 	joins();
 	post();

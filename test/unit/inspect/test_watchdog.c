@@ -152,7 +152,7 @@ Test(watchdog, a_loop_that_nobody_runs_is_named, .timeout = 10)
 	begin(20 * MS);
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	resource_begin(&resource, "session", &config);
 	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	await_reports(1);

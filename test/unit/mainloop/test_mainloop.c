@@ -365,7 +365,7 @@ Test(mainloop, a_run_ends_with_its_sources_though_the_executor_has_more, .timeou
 	struct rounds rounds = {.task = BATON_TASK_INIT(runs_on, NULL)};
 
 	virtual_loop(0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.quantum = 1;
 	config.executor = baton_mainloop_executor(&loop);
 	baton_resource_init(&rounds.resource, &config);
@@ -461,7 +461,7 @@ static void *destroys(void *result)
 /* The task neither holds the loop's resource nor runs inside a source. */
 Test(mainloop, a_task_that_runs_in_a_round_cannot_destroy_the_loop, .timeout = 10)
 {
-	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource other;
 	int64_t result = 0;
 

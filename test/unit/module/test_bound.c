@@ -255,7 +255,7 @@ Test(bound, room_comes_back_by_every_way_out, .timeout = 10)
 
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene->limits.tasks_max = 3;
 	scene_begin(scene, 2, true);
 	for (int way = 0; way < 4; way++) {
@@ -347,7 +347,7 @@ Test(bound, under_load_what_is_accepted_runs_and_all_the_room_comes_back, .timeo
 	pthread_t threads[3];
 
 	scene->config.executor = baton_pool_executor(pool);
-	scene->config.capture_limit = 1;
+	scene->config.capture_max = 1;
 	scene->limits.tasks_max = 5;
 	scene_begin(scene, 0, true);
 	for (int i = 0; i < 3; i++) {

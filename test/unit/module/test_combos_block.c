@@ -55,11 +55,11 @@ Test(combos_block, a_batch_with_a_bracket_and_a_group_wait_goes_on, .timeout = 1
 
 	options.workers = 1;
 	cr_assert_eq(baton_pool_create(&options, &pool), 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_pool_executor(pool);
 	baton_resource_init(&blocker.other, &config);
 	ledger_init(&blocker.ledger, baton_pool_executor(pool));
-	blocker.ledger.config.capture_limit = 0;
+	blocker.ledger.config.capture_max = BATON_CAPTURE_NONE;
 	/* It counts as a resource that runs only on the pool's threads. */
 	baton_resource_init(&blocker.ledger.resource, &blocker.ledger.config);
 	memset(&blocker.ledger.stats, 0, sizeof(blocker.ledger.stats));

@@ -225,8 +225,8 @@ Test(combos_hooks, completions_before_a_detach_are_not_held_back_by_it, .timeout
 
 Test(combos_hooks, completions_before_a_detach_with_hold_are_made_before_the_shelf, .timeout = 10)
 {
-	held(BATON_DETACH_HOLD, 1);
-	held(BATON_DETACH_HOLD | BATON_DETACH_COUNTED, 1);
+	held(BATON_DETACH_EXCLUSIVE, 1);
+	held(BATON_DETACH_EXCLUSIVE | BATON_DETACH_COUNTED, 1);
 }
 
 /* ---- Windows, labels, bounds ---- */

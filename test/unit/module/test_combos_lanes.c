@@ -132,10 +132,10 @@ Test(combos_lanes, a_cancelled_job_leaves_nothing_in_lanes_window_and_bound, .ti
 
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = 1;
+	scene->config.capture_max = 1;
 	scene->config.batch_begin = count_begin;
 	scene->config.batch_end = count_end;
-	scene->config.hold_completions = true;
+	scene->config.delay_completions = true;
 	scene_begin(scene, 3, true);
 	baton_window_init(&window, &scene->resource, 1);
 	for (int i = 0; i < 3; i++)
@@ -183,7 +183,7 @@ static int hold_run(struct baton_task *task)
 	struct holder *holder = baton_container_of(task, struct holder, step.labelled.task);
 
 	(void)mark_step_run(task);
-	holder->result = baton_detach(&holder->token, BATON_DETACH_HOLD);
+	holder->result = baton_detach(&holder->token, BATON_DETACH_EXCLUSIVE);
 	gate_open(&holder->held);
 	return 0;
 }

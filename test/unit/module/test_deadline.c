@@ -94,7 +94,7 @@ Test(deadline, a_held_resource_goes_on_when_it_passes, .timeout = 10)
 	struct request request;
 
 	request_init(&request, timers, BATON_SECOND);
-	request.flags = BATON_DETACH_HOLD;
+	request.flags = BATON_DETACH_EXCLUSIVE;
 	step_init(&fix.steps[0], &fix.journal, 1, NULL);
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
@@ -130,7 +130,7 @@ static void cannot_be_armed(struct baton_timers *timers, int status)
 	struct request request;
 
 	request_init(&request, timers, BATON_SECOND);
-	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
+	request.flags = BATON_DETACH_EXCLUSIVE | BATON_DETACH_COUNTED;
 	request.status = status;
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(request.detached, -ESHUTDOWN);

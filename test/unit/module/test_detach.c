@@ -260,7 +260,7 @@ static int holder_run(struct baton_task *task)
 	struct holder *holder = baton_container_of(task, struct holder, task);
 
 	for (int i = 0; i < 2; i++)
-		holder->results[i] = baton_detach(&holder->tokens[i], BATON_DETACH_HOLD);
+		holder->results[i] = baton_detach(&holder->tokens[i], BATON_DETACH_EXCLUSIVE);
 	return 0;
 }
 

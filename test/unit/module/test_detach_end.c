@@ -86,7 +86,7 @@ Test(detach_end, a_held_resource_runs_nothing_until_then, .timeout = 10)
 	struct request request;
 
 	request_init(&request, true);
-	request.flags = BATON_DETACH_HOLD;
+	request.flags = BATON_DETACH_EXCLUSIVE;
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(request.detached, 0);
 	steps_submit(0, 3);
@@ -103,7 +103,7 @@ Test(detach_end, a_hold_that_is_over_at_once_holds_nothing, .timeout = 10)
 	struct request request;
 
 	request_init(&request, false);
-	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
+	request.flags = BATON_DETACH_EXCLUSIVE | BATON_DETACH_COUNTED;
 	request.by_itself = true;
 	step_init(&fix.steps[0], &fix.journal, 1, NULL);
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
@@ -122,7 +122,7 @@ Test(detach_end, a_held_resource_that_is_closed_ends_after_the_token, .timeout =
 	baton_task_init(&session->finaliser, session_end, NULL);
 	session->ended = &ended;
 	request_init(&request, true);
-	request.flags = BATON_DETACH_HOLD;
+	request.flags = BATON_DETACH_EXCLUSIVE;
 	cr_assert_eq(baton_submit(&session->resource, &request.task), 0);
 	cr_assert_eq(baton_resource_close_then(&session->resource, &session->finaliser), 0);
 	cr_assert_eq(atomic_load(&ended), 0);

@@ -238,7 +238,7 @@ Test(fan_out, a_failure_cancels_what_comes_next_in_the_same_batch, .timeout = 10
 	struct fan fan;
 
 	config.batch_end = end_well;
-	config.hold_completions = true;
+	config.delay_completions = true;
 	fan_init_config(&fan, &config);
 	fan.failing = 0;
 	options.arg = &fan;

@@ -176,7 +176,7 @@ Test(lane, at_a_hand_off_nothing_is_ahead_of_its_lane, .timeout = 10)
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
 	scene->config.quantum = 1;
-	scene->config.capture_limit = 1;
+	scene->config.capture_max = 1;
 	scene_begin(scene, 2, false);
 	queue(scene, steps, (unsigned[]){1, 1, 1}, 3);
 	release(&scene->occupant);
@@ -201,7 +201,7 @@ Test(lane, cancel_finds_a_task_in_its_lane, .timeout = 10)
 
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene->config.quantum = 1;
 	scene_begin(scene, 3, false);
 	for (int i = 0; i < 5; i++) {
@@ -234,7 +234,7 @@ Test(lane, what_the_executor_will_not_take_goes_back, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene_begin(scene, 2, false);
 	mark_step_init(&step, scene, 0, 1, NULL);
 	cr_assert_eq(mark_step_submit(&step, scene), -ESHUTDOWN);
@@ -251,7 +251,7 @@ Test(lane, shutdown_cancels_every_lane, .timeout = 10)
 
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene->config.quantum = 1;
 	scene_begin(scene, 3, false);
 	for (int i = 0; i < 4; i++) {
@@ -290,7 +290,7 @@ Test(lane, what_the_runner_has_sorted_is_counted_in_its_lane, .timeout = 10)
 
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = 1;
+	scene->config.capture_max = 1;
 	scene_begin(scene, 3, false);
 	queue(scene, steps, (unsigned[]){0, 1, 1, 2}, 4);
 	cr_assert_eq(baton_lanes_waiting(&scene->lanes, 1), 0, "it is not sorted yet");

@@ -69,7 +69,7 @@ static void tasks_at_random(uint32_t aging, uint32_t quantum, uint64_t *rng)
 
 	stash_init(&stash);
 	scene->config.executor = &stash.executor;
-	scene->config.capture_limit = quantum;
+	scene->config.capture_max = quantum;
 	scene->config.quantum = quantum;
 	scene_begin(scene, LANES, false);
 	scene->aging.aging_turns = aging;

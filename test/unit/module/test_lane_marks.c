@@ -10,7 +10,7 @@ static struct scene *stepwise(struct stash *stash, uint32_t lanes)
 
 	stash_init(stash);
 	scene->config.executor = &stash->executor;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene->config.quantum = 1;
 	scene_begin(scene, lanes, false);
 	return scene;
@@ -295,7 +295,7 @@ Test(lane_marks, under_load_nothing_is_lost_and_each_lane_is_in_order, .timeout 
 	MUST(steps);
 	memset(last, -1, sizeof(last));
 	scene->config.executor = baton_pool_executor(pool);
-	scene->config.capture_limit = 3;
+	scene->config.capture_max = 3;
 	scene_begin(scene, 3, false);
 	scene->aging.aging_turns = 5;
 	for (int i = 0; i < 400; i++)

@@ -51,7 +51,7 @@ static void *call_main(void *arg)
 }
 
 static void begin_with(struct play *play, enum where where, enum baton_bound_policy policy,
-                       uint32_t capture_limit)
+                       uint32_t capture_max)
 {
 	struct scene *scene = scene_create();
 
@@ -59,7 +59,7 @@ static void begin_with(struct play *play, enum where where, enum baton_bound_pol
 	play->scene = scene;
 	stash_init(&play->stash);
 	scene->config.executor = &play->stash.executor;
-	scene->config.capture_limit = capture_limit;
+	scene->config.capture_max = capture_max;
 	if (where == IN_A_BATCH) {
 		scene->config.batch_begin = batch_begins;
 		scene->config.batch_end = batch_ends;
@@ -81,7 +81,7 @@ static void begin_with(struct play *play, enum where where, enum baton_bound_pol
 
 static void begin(struct play *play, enum where where, enum baton_bound_policy policy)
 {
-	begin_with(play, where, policy, where == QUEUED ? 0 : 1000);
+	begin_with(play, where, policy, where == QUEUED ? BATON_CAPTURE_NONE : 1000);
 }
 
 /* The runner goes on. */
@@ -452,7 +452,7 @@ Test(lend, under_load_the_bound_holds_and_each_task_is_over_once, .timeout = 30)
 	pthread_t threads[4];
 
 	scene->config.executor = baton_pool_executor(pool);
-	scene->config.capture_limit = 10;
+	scene->config.capture_max = 10;
 	scene->limits.policy = BATON_BOUND_DROP_LOWEST;
 	scene->limits.tasks_max = 100;
 	scene->limits.exempt = 1U << 0;

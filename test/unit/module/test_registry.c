@@ -102,7 +102,7 @@ Test(registry, options_that_cannot_be_are_refused, .timeout = 5)
 	options.object_size = sizeof(struct baton_registry_entry) - 1;
 	cr_assert_eq(baton_registry_create(&options, &registry), -EINVAL);
 	options.object_size++;
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	options.config = &config;
 	cr_assert_eq(baton_registry_create(&options, &registry), -EINVAL);
 	cr_assert_null(registry);

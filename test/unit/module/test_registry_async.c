@@ -113,7 +113,7 @@ Test(registry_async, a_loop_gets_the_object_as_a_task_of_its_own, .timeout = 5)
 
 	cr_assert_eq(baton_loop_create(&loop), 0);
 	config.executor = baton_loop_executor(loop);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	baton_task_init(&look_up.found, look_up_found, NULL);
 	baton_continuation_task(&look_up.then, &resource, &look_up.found);
@@ -219,7 +219,7 @@ Test(registry_async, a_failing_batch_leaves_the_reference_to_the_caller, .timeou
 	struct baton_registry *registry;
 
 	config.batch_end = batch_fails;
-	config.hold_completions = true;
+	config.delay_completions = true;
 	options.config = &config;
 	cr_assert_eq(baton_registry_create(&options, &registry), 0);
 	cr_assert_eq(ask(registry, "a", &request), 0);

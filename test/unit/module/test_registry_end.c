@@ -83,7 +83,7 @@ static void scene_run(void (*step)(struct scene *), void (*way)(struct scene *))
 	stash_init(&scene.objects);
 	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene.config.executor = &scene.registrys.executor;
-	scene.config.capture_limit = way == executor_shut_down ? 1 : 10;
+	scene.config.capture_max = way == executor_shut_down ? 1 : 10;
 	scene.config.batch_begin = begin;
 	scene.config.batch_max = 1;
 	scene.object_config = scene.config;
@@ -175,7 +175,7 @@ Test(registry_end, an_acquire_whose_batch_fails_keeps_no_reference, .timeout = 5
 	struct baton_registry *registry = NULL;
 
 	config.batch_end = failing_end;
-	config.hold_completions = true;
+	config.delay_completions = true;
 	options.config = &config;
 	cr_assert_eq(baton_registry_create(&options, &registry), 0);
 	end_fails = -EIO;

@@ -110,7 +110,7 @@ Test(registry_race, nor_where_the_objects_run_on_a_pool, .timeout = 60)
 	struct baton_pool *pool = pool_of(2);
 
 	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	market(&config);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

@@ -53,7 +53,7 @@ static void bounded(uint64_t bytes, int way)
 
 	MUST(baton_manual_create(&manual) == 0);
 	held.executor = baton_manual_executor(manual);
-	held.capture_limit = 0;
+	held.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &held);
 	baton_bound_init(&bound, &config);
 	baton_resource_set_bound(&resource, &bound);

@@ -246,7 +246,7 @@ Test(suspend, with_limit_0_the_backlog_runs_on_the_executor, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_stash();
 	/* With nothing queued it does not even go there. */
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
@@ -265,7 +265,7 @@ Test(suspend, the_backlog_runs_up_to_the_capture_limit_then_on_the_executor, .ti
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	fix.config.capture_limit = 2;
+	fix.config.capture_max = 2;
 	fixture_stash();
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	steps_submit(0, 4);
@@ -290,13 +290,14 @@ Test(suspend, what_no_executor_takes_runs_where_it_is_resumed, .timeout = 10)
 		uint32_t limit;
 		bool later;
 		size_t count;
-	} rows[] = {{0, false, 3}, {1, true, 3}, {1, false, MANY}, {1, true, MANY}};
+	} rows[] = {
+		{BATON_CAPTURE_NONE, false, 3}, {1, true, 3}, {1, false, MANY}, {1, true, MANY}};
 
 	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
 		struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 		struct step steps[MANY];
 
-		fix.config.capture_limit = rows[row].limit;
+		fix.config.capture_max = rows[row].limit;
 		fixture_stash();
 		atomic_store(&fix.stash.answer, -ESHUTDOWN);
 		steps_init(steps, MANY, &fix.journal, 0);

@@ -84,7 +84,7 @@ static void play(const struct script *script, bool with_lane)
 
 	MUST(scene);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	scene->config.executor = &scene->stash.executor;
 	stash_init(&scene->stash);
 	baton_resource_init(&scene->resource, &scene->config);

@@ -24,7 +24,7 @@ Test(trigger_refused, refused_by_its_executor_it_is_tried_again, .timeout = 10)
 {
 	struct bell bell;
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_stash();
 	bell_init(&bell, &fix.resource);
 	atomic_store(&fix.stash.answer, -ESHUTDOWN);
@@ -61,7 +61,7 @@ Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10
 	struct baton_resource resource;
 	struct bell bell;
 
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = &refuser.executor;
 	baton_resource_init(&resource, &config);
 	bell_init(&bell, &resource);
@@ -114,7 +114,7 @@ Test(trigger_refused, a_job_that_is_cancelled_sets_it_free, .timeout = 10)
 {
 	struct bell bell;
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_manual();
 	bell_init(&bell, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);

@@ -172,7 +172,7 @@ static struct baton_detached token = BATON_DETACHED_INIT;
 
 static void *detach(void *arg)
 {
-	MUST(baton_detach(&token, BATON_DETACH_HOLD) == 0);
+	MUST(baton_detach(&token, BATON_DETACH_EXCLUSIVE) == 0);
 	return arg;
 }
 
@@ -210,7 +210,7 @@ Test(who, a_queue_keeps_its_links, .timeout = 5)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	for (int i = 0; i < 3; i++)
 		baton_resource_init(&resources[i], &config);
 	cr_assert_eq(baton_post(&resources[0], nothing, NULL), 0);

@@ -249,7 +249,7 @@ Test(window, one_that_holds_the_resource_keeps_the_next_one_whose_turn_has_come,
 	client_init(&client, 2, NULL);
 	baton_lanes_init(&lanes, array, 2, NULL);
 	baton_resource_set_lanes(&client.resource, &lanes);
-	client.messages[2].flags = BATON_DETACH_HOLD;
+	client.messages[2].flags = BATON_DETACH_EXCLUSIVE;
 	client_submit(&client, 0, 4);
 	occupy(&occupant, &client.resource);
 	cr_assert_eq(client_ack(&client, 0), 0);

@@ -109,7 +109,7 @@ Test(window_end, cancel_pending_does_not_reach_into_it_but_cancels_whose_turn_ha
 
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	config.capture_limit = 1;
+	config.capture_max = 1;
 	config.quantum = 1;
 	client_init(&client, 2, &config);
 	client_submit(&client, 0, 6);
@@ -135,7 +135,7 @@ Test(window_end, a_cancelled_job_gives_back_the_places_of_whose_turn_has_come, .
 
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	config.capture_limit = 1;
+	config.capture_max = 1;
 	client_init(&client, 1, &config);
 	client_submit(&client, 0, 8);
 	cr_assert_eq(baton_window_set_limit(&client.window, 3), 0);

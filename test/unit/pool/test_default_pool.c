@@ -126,7 +126,7 @@ static void *end_pool(void *result)
 
 Test(default_pool, is_not_ended_by_its_own_thread, .timeout = 10)
 {
-	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	int result = 0;
 

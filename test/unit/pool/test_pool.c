@@ -251,7 +251,7 @@ static void put_behind_the_others(bool blocks)
 	atomic_int done = 0;
 	struct plug plug;
 
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.quantum = 1;
 	config.executor = baton_pool_executor(pool);
 	plug_in(&plug, pool);

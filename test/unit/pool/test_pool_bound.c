@@ -146,7 +146,8 @@ Test(pool_bound, what_comes_by_the_executor_is_not_refused, .timeout = 10)
 {
 	struct baton_pool *pool = bounded(1, 1);
 	struct baton_executor *executor = baton_pool_executor(pool);
-	const struct baton_resource_config config = {.executor = executor};
+	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE,
+	                                             .executor = executor};
 	struct work *works = works_create(4, pool, NULL);
 	struct baton_resource resources[3];
 	struct journal journal = {0};

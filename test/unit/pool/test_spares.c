@@ -102,7 +102,7 @@ Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 	struct journal journal = {0};
 	struct step step;
 
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_pool_executor(pool);
 	baton_resource_init(&target, &config);
 	for (int i = 0; i < 4; i++) {

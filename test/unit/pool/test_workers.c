@@ -375,7 +375,7 @@ static int turns_apart(struct baton_pool *pool)
 	int fewest = INT_MAX;
 	int most = 0;
 
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_pool_executor(pool);
 	for (int i = 0; i < HOTS; i++) {
 		hots[i].runs = 0;

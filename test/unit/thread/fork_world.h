@@ -260,7 +260,7 @@ static void resources_begin(void)
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = baton_pool_executor(world.pool);
 	world.config_later = *config;
-	world.config_later.capture_limit = 0;
+	world.config_later.capture_max = BATON_CAPTURE_NONE;
 	world.config_slow = world.config_later;
 	world.config_slow.executor = baton_manual_executor(world.manual);
 	baton_resource_init(&world.idle, config);

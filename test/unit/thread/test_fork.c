@@ -57,7 +57,7 @@ static int everything_works(void *arg)
 
 	CHECK(1, baton_pool_create(NULL, &pool) == 0);
 	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	CHECK(2, baton_post(&resource, count, &counter) == 0);
 	CHECK(3, baton_async(&resource, count, &counter, &future) == 0);
@@ -180,7 +180,7 @@ static void parent_init(struct parent *parent)
 	parent->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	parent->config.executor = baton_pool_executor(parent->pool);
 	parent->config_later = parent->config;
-	parent->config_later.capture_limit = 0;
+	parent->config_later.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&parent->resource, &parent->config);
 	baton_resource_init(&parent->later, &parent->config_later);
 }
@@ -449,7 +449,7 @@ Test(fork, a_child_that_runs_its_parents_job_ends_with_the_reason, .timeout = 10
 	struct parent parent;
 
 	parent_init(&parent);
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_manual();
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	mistakes_are_said(mistakes, 2);

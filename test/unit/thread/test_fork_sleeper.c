@@ -48,7 +48,7 @@ static int waiter_is_nudged(void)
 	stash_init(&stash);
 	atomic_store(&stash.answer, 1);
 	config.executor = &stash.executor;
-	config.capture_limit = 1;
+	config.capture_max = 1;
 	baton_resource_init(&resource, &config);
 	occupy(&occupant, &resource);
 	step_init(&step, &journal, 0, &future);
@@ -82,7 +82,7 @@ Test(fork_sleeper, the_parents_sleepers_take_no_nudge_in_the_child, .timeout = 1
 		cr_skip_test("threads after a fork");
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&resource, &config);
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);

@@ -33,12 +33,12 @@ static void burst(struct baton_resource *resource, int posts, uint64_t *counter)
 	cr_assert_eq(baton_resource_await(resource, NULL), 0);
 }
 
-static void bursts(uint32_t capture_limit)
+static void bursts(uint32_t capture_max)
 {
 	uint64_t counter = 0;
 	size_t before;
 
-	fix.config.capture_limit = capture_limit;
+	fix.config.capture_max = capture_max;
 	fixture_pool(1);
 	burst(&fix.resource, 1000, &counter);
 	before = heap_in_use();
@@ -57,7 +57,7 @@ Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
 
 Test(memory, a_burst_that_a_worker_frees_is_given_back, .timeout = 20)
 {
-	bursts(0);
+	bursts(BATON_CAPTURE_NONE);
 }
 
 Test(memory, cancelled_posts_are_given_back, .timeout = 20)
@@ -137,7 +137,7 @@ Test(memory, nodes_of_a_thread_that_has_gone_are_used_again, .timeout = 20)
 	size_t before = 0;
 	int rounds = scaled(2000);
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_manual();
 	for (int i = 0; i < rounds; i++) {
 		thread_join(thread_start(leaves_posts, &brief));

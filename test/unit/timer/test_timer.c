@@ -214,7 +214,7 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell,
 	struct baton_manual *manual;
 
 	MUST(baton_manual_create(&manual) == 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&late, &config);
 	bell_init(bell, timers, &late);
@@ -257,7 +257,7 @@ Test(timer, overdue_runs_are_skipped_or_caught_up, .timeout = 5)
 Test(timer, a_run_that_is_due_when_the_run_before_ends_is_skipped, .timeout = 5)
 {
 	struct baton_timers *timers = virtual_timers();
-	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource late;
 	struct baton_manual *manual;
 	struct bell bell;
@@ -307,7 +307,7 @@ static void take_time(struct bell *bell, const struct taken *taken)
 	uint64_t sum = 0;
 
 	MUST(baton_manual_create(&manual) == 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&slow, &config);
 	bell_init(bell, timers, &slow);

@@ -108,7 +108,7 @@ Test(timer_end, an_arm_that_is_refused_leaves_the_queued_run, .timeout = 5)
 	struct bell bell;
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&late, &config);
 	bell_init(&bell, timers, &late);

@@ -188,7 +188,7 @@ static void late_init(struct late *late, int (*then)(struct bell *bell),
 	MUST(baton_timers_create(&config, &late->timers) == 0);
 	MUST(baton_manual_create(&late->manual) == 0);
 	late->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	late->config.capture_limit = 0;
+	late->config.capture_max = BATON_CAPTURE_NONE;
 	late->config.executor = baton_manual_executor(late->manual);
 	baton_resource_init(&late->resource, &late->config);
 	late->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;

@@ -16,7 +16,7 @@ static void stage_init(struct stage *stage)
 	stage->timers = virtual_timers();
 	MUST(baton_manual_create(&stage->manual) == 0);
 	stage->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	stage->config.capture_limit = 0;
+	stage->config.capture_max = BATON_CAPTURE_NONE;
 	stage->config.executor = baton_manual_executor(stage->manual);
 	baton_resource_init(&stage->resource, &stage->config);
 	bell_init(&stage->bell, stage->timers, &stage->resource);
@@ -253,7 +253,7 @@ Test(timer_stop, wait_ends_at_its_deadline, .timeout = 5)
 	struct stage stage;
 
 	stage_init(&stage);
-	stage.config.capture_limit = 10;
+	stage.config.capture_max = 10;
 	baton_resource_init(&stage.resource, &stage.config);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timer_stop_wait(&stage.bell.timer, &malformed), -EINVAL);
@@ -367,7 +367,7 @@ Test(timer_stop, by_the_hook_that_begins_the_batch_of_its_run, .timeout = 5)
 
 	stage_init(&stage);
 	hooked = &stage;
-	stage.config.capture_limit = 10;
+	stage.config.capture_max = 10;
 	stage.config.batch_begin = stops_the_timer;
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timers_advance(stage.timers, TICK), 1);
@@ -408,7 +408,7 @@ Test(timer_stop, in_a_run_that_another_thread_took_over_waits_for_no_driver, .ti
 	struct baton_timers_options poll = {.source = BATON_TIMERS_POLL,
 	                                    .submit = BATON_TIMERS_SUBMIT_INLINE};
 	struct baton_executor joins = BATON_EXECUTOR_INIT(&join_ops);
-	struct baton_resource_config config = {.executor = &joins, .capture_limit = 1};
+	struct baton_resource_config config = {.executor = &joins, .capture_max = 1};
 	struct baton_resource handed;
 	struct baton_timers *timers;
 	struct bell bell;

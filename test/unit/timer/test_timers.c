@@ -111,7 +111,7 @@ Test(timers, a_queued_run_outlives_its_wheel, .timeout = 5)
 	struct bell bell;
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.capture_limit = 0;
+	config.capture_max = BATON_CAPTURE_NONE;
 	config.executor = baton_manual_executor(manual);
 	baton_resource_init(&late, &config);
 	bell = (struct bell){.runs = 0};

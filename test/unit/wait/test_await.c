@@ -169,7 +169,7 @@ Test(await, the_memory_of_a_closed_resource_goes_at_once, .timeout = 10)
 
 		MUST(brief);
 		journal->count = 0;
-		config.capture_limit = 10;
+		config.capture_max = 10;
 		baton_resource_init(&brief->resource, &config);
 		step_init(&brief->step, journal, i, NULL);
 		cr_assert_eq(baton_submit_later(&brief->resource, &brief->step.task), 0);
@@ -186,7 +186,7 @@ Test(await, the_memory_of_a_closed_resource_goes_at_once, .timeout = 10)
 
 Test(await, a_sleeper_of_many_rounds_is_never_forgotten, .timeout = 20)
 {
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(1);
 	for (int i = 0; i < scaled(5000); i++) {
 		steps_init(fix.steps, 2, &fix.journal, i);

@@ -141,7 +141,7 @@ Test(await_closed, with_limit_0_by_the_only_worker, .timeout = 10)
 {
 	struct lone lone = {.resource = &fix.resource, .result = 1};
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(1);
 	baton_plain_job_init(&lone.job, lone_run, NULL);
 	step_init(&lone.step, &fix.journal, 0, NULL);
@@ -340,7 +340,7 @@ static void last_init(struct last *last)
 	*last = (struct last){.task = BATON_TASK_INIT(last_run, NULL), .result = 1};
 	baton_plain_job_init(&last->job, last_job, NULL);
 	gate_init(&last->over);
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 }
 
 Test(await_closed, by_the_thread_that_drives_until_a_token_is_complete, .timeout = 10)

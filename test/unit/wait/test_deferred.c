@@ -25,13 +25,13 @@ static struct {
 
 static struct baton_pool *ended; /* the executor of fix.resource */
 
-static void fix_begin(uint32_t capture_limit)
+static void fix_begin(uint32_t capture_max)
 {
 	struct baton_pool *pool = pool_of(1);
 
 	ended = pool;
 	fix.config.executor = baton_pool_executor(pool);
-	fix.config.capture_limit = capture_limit;
+	fix.config.capture_max = capture_max;
 	baton_resource_init(&fix.resource, &fix.config);
 	step_init(&fix.step, &fix.journal, 1, &fix.future);
 	MUST(baton_resource_suspend(&fix.resource, &fix.suspension) == 0);
@@ -89,9 +89,9 @@ static int closes_and_awaits(struct baton_task *task)
 	return awaits(task);
 }
 
-static void ends(baton_task_fn how, uint32_t capture_limit)
+static void ends(baton_task_fn how, uint32_t capture_max)
 {
-	fix_begin(capture_limit);
+	fix_begin(capture_max);
 	baton_task_init(&fix.task, how, NULL);
 	cr_assert_eq(baton_submit(&fix.outer, &fix.task), 0);
 	cr_assert_eq(fix.result, 0);
@@ -105,17 +105,17 @@ static void ends(baton_task_fn how, uint32_t capture_limit)
 
 Test(deferred, a_call_to_a_resource_that_only_the_caller_can_run, .timeout = 5)
 {
-	ends(calls, 0);
+	ends(calls, BATON_CAPTURE_NONE);
 }
 
 Test(deferred, a_wait_for_a_task_that_only_the_waiter_can_run, .timeout = 5)
 {
-	ends(waits, 0);
+	ends(waits, BATON_CAPTURE_NONE);
 }
 
 Test(deferred, a_wait_for_any_of_which_only_the_waiter_can_run_one, .timeout = 5)
 {
-	ends(waits_for_any, 0);
+	ends(waits_for_any, BATON_CAPTURE_NONE);
 }
 
 Test(deferred, the_same_with_a_capture_limit, .timeout = 5)
@@ -125,12 +125,12 @@ Test(deferred, the_same_with_a_capture_limit, .timeout = 5)
 
 Test(deferred, an_await_of_a_resource_that_only_the_awaiter_can_run, .timeout = 5)
 {
-	ends(awaits, 0);
+	ends(awaits, BATON_CAPTURE_NONE);
 }
 
 Test(deferred, an_await_of_a_closed_resource_that_only_the_awaiter_can_run, .timeout = 5)
 {
-	ends(closes_and_awaits, 0);
+	ends(closes_and_awaits, BATON_CAPTURE_NONE);
 }
 
 /* ---- What was taken out of the list ---- */
@@ -153,7 +153,7 @@ static int awaits_and_uses_the_memory(struct baton_task *task)
 
 Test(deferred, a_resource_that_the_awaiter_has_released_is_not_run_by_its_list, .timeout = 5)
 {
-	fix_begin(0);
+	fix_begin(BATON_CAPTURE_NONE);
 	step_init(&next.step, &fix.journal, 2, NULL);
 	baton_task_init(&fix.task, awaits_and_uses_the_memory, NULL);
 	cr_assert_eq(baton_submit(&fix.outer, &fix.task), 0);
@@ -205,9 +205,9 @@ static int third_waits(struct baton_task *task)
 	return 0;
 }
 
-static void crosses(uint32_t capture_limit)
+static void crosses(uint32_t capture_max)
 {
-	fix_begin(capture_limit);
+	fix_begin(capture_max);
 	gate_init(&crossed.resumed);
 	baton_task_init(&fix.task, resumes_and_waits, NULL);
 	baton_task_init(&crossed.task, third_waits, &crossed.future);
@@ -224,7 +224,7 @@ static void crosses(uint32_t capture_limit)
 
 Test(deferred, a_wait_for_a_thread_that_waits_for_the_waiter, .timeout = 5)
 {
-	crosses(0);
+	crosses(BATON_CAPTURE_NONE);
 }
 
 Test(deferred, a_wait_for_a_thread_that_waits_for_the_waiter_with_a_capture_limit, .timeout = 5)
@@ -260,10 +260,10 @@ static int meets_a_suspension(struct baton_task *task)
 	return 0;
 }
 
-static void meets(uint32_t capture_limit, int (*resume)(struct baton_suspension *suspension))
+static void meets(uint32_t capture_max, int (*resume)(struct baton_suspension *suspension))
 {
 	again.resume = resume;
-	ends(meets_a_suspension, capture_limit);
+	ends(meets_a_suspension, capture_max);
 	thread_join(again.thread);
 }
 
@@ -279,7 +279,7 @@ Test(deferred, a_suspension_that_the_waiter_meets_and_another_thread_resumes_lat
 
 Test(deferred, a_suspension_that_the_waiter_meets_with_capture_limit_0, .timeout = 5)
 {
-	meets(0, baton_resource_resume);
+	meets(BATON_CAPTURE_NONE, baton_resource_resume);
 }
 
 /* ---- A job that is to be cancelled ---- */
@@ -305,11 +305,11 @@ static int goes_deep_and_cancels(struct baton_task *task)
 }
 
 /* The cancel is put off, since the stack is deep. */
-static void cancels(uint32_t capture_limit)
+static void cancels(uint32_t capture_max)
 {
 	stash_init(&deep.stash);
 	fix.config.executor = &deep.stash.executor;
-	fix.config.capture_limit = capture_limit;
+	fix.config.capture_max = capture_max;
 	baton_resource_init(&fix.resource, &fix.config);
 	step_init(&fix.step, &fix.journal, 1, &fix.future);
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.step.task), 0);
@@ -329,7 +329,7 @@ static void cancels(uint32_t capture_limit)
 
 Test(deferred, a_wait_for_a_job_that_the_waiter_is_to_cancel, .timeout = 5)
 {
-	cancels(0);
+	cancels(BATON_CAPTURE_NONE);
 }
 
 Test(deferred, a_wait_for_a_job_that_the_waiter_is_to_cancel_with_a_capture_limit, .timeout = 5)

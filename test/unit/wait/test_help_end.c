@@ -149,7 +149,7 @@ static void play_init(struct play *play, enum ending ending, enum behind behind,
 		play->config.batch_begin = batch_begins;
 		play->config.batch_end = batch_ends;
 	}
-	play->config.hold_completions = ending == BATCH_END;
+	play->config.delay_completions = ending == BATCH_END;
 	baton_resource_init(&play->resource, &play->config);
 	if (ending == DROPPED)
 		extend(play);
@@ -276,7 +276,7 @@ static int asker_run(struct baton_task *task)
 	return 0;
 }
 
-static void on_the_only_worker(enum behind behind, uint32_t capture_limit)
+static void on_the_only_worker(enum behind behind, uint32_t capture_max)
 {
 	for (int ending = 0; ending < ENDINGS; ending++) {
 		struct baton_pool *pool = pool_of(1);
@@ -289,7 +289,7 @@ static void on_the_only_worker(enum behind behind, uint32_t capture_limit)
 		config.name = "asker";
 		baton_resource_init(&resource, &config);
 		play_init(&play, (enum ending)ending, behind, config.executor);
-		play.config.capture_limit = capture_limit;
+		play.config.capture_max = capture_max;
 		play.waiters_own = &resource;
 		baton_task_init(&asker.task, asker_run, NULL);
 		asker.play = &play;
@@ -303,11 +303,11 @@ static void on_the_only_worker(enum behind behind, uint32_t capture_limit)
 Test(help_end, the_only_worker_leaves_the_task_that_waits_for_it, .timeout = 10)
 {
 	on_the_only_worker(WAITS, 10);
-	on_the_only_worker(WAITS, 0);
+	on_the_only_worker(WAITS, BATON_CAPTURE_NONE);
 }
 
 Test(help_end, the_only_worker_leaves_the_task_that_calls_it_back, .timeout = 10)
 {
 	on_the_only_worker(CALLS, 10);
-	on_the_only_worker(CALLS, 0);
+	on_the_only_worker(CALLS, BATON_CAPTURE_NONE);
 }

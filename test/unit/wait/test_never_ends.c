@@ -288,7 +288,7 @@ static int drives_loop(struct scene *scene)
 	MUST(baton_loop_adopt(scene->loop) == 0);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = baton_loop_executor(scene->loop);
-	scene->config.capture_limit = 0;
+	scene->config.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(scene->b, &scene->config);
 	return calls_a(scene);
 }

@@ -61,7 +61,7 @@ static void is_nudged_too_deep(int first)
 
 	memset(&nudged, 0, sizeof(nudged));
 	nudged.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	nudged.config.capture_limit = 1;
+	nudged.config.capture_max = 1;
 	gate_init(&nudged.helped);
 	for (int begun = 0; begun < 2; begun++) {
 		int i = begun ^ first;

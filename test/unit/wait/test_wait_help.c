@@ -28,7 +28,7 @@ static void wait_all_drives(bool promise_first)
 	struct keeper keeper;
 	struct baton_future *futures[2];
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_manual();
 	keeper_init(&keeper);
 	futures[promise_first ? 0 : 1] = &keeper.promise;
@@ -114,7 +114,7 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&busy, &step.task), 0);
 	never_here = config;
-	never_here.capture_limit = 0;
+	never_here.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&ticking, &never_here);
 	cr_assert_eq(baton_submit(&ticking, &ticker.task), 0);
 	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
@@ -256,7 +256,7 @@ Test(wait_help, a_nudge_that_a_waiter_has_helped_for_wakes_no_other, .timeout = 
 	struct step step;
 	uint32_t nudge;
 
-	fix.config.capture_limit = 1;
+	fix.config.capture_max = 1;
 	fixture_stash();
 	atomic_store(&fix.stash.answer, 1); /* no thread is free */
 	occupy(&occupant, &fix.resource);
