@@ -196,6 +196,11 @@ function check_owner(code)
 	    stem(FILENAME) !~ /^(word|timers?(_.*)?|group|window)$/)
 		here("the word is touched in src/core/word.[ch] alone: call, or add, a " \
 		     "transition there")
+	# Set in a config, or read.
+	if (code ~ /(->|\.)capture_max[^a-z_0-9]/ && code !~ /\.capture_max = / &&
+	    FILENAME !~ /core\/config\.h$/)
+		here("a capture_max says 0 for 10, and BATON_CAPTURE_NONE for 0: read it by " \
+		     "baton__capture_max(), or baton__config_capture_max(), of core/config.h")
 }
 
 # A shared word is touched by its address, which goes to an operation of src/base/atomic.h.

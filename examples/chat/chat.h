@@ -9,7 +9,7 @@
  *   room     A resource. Each line said in the room is a task. The thread that has read the line
  *            runs the task; if the room is busy, the room's runner does.
  *   client   A resource whose tasks write to the socket, on the thread of the client's loop alone
- *            (capture limit 0, the loop's executor). While the socket is full the resource is
+ *            (BATON_CAPTURE_NONE, the loop's executor). While the socket is full the resource is
  *            suspended, and lines wait in it. Its bound refuses lines beyond the limit, and the
  *            room counts those lines.
  */

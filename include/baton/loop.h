@@ -2,7 +2,8 @@
 /*
  * The loop executor: for a thread that lives in an event loop (libuv, libevent, epoll). Its file
  * descriptor, an eventfd, becomes readable when there are jobs; the loop then calls
- * baton_loop_run(). A resource with capture limit 0 and this executor is run by that thread alone.
+ * baton_loop_run(). A resource with BATON_CAPTURE_NONE and this executor is run by that thread
+ * alone.
  *
  * Thread safety: jobs are scheduled from any thread; run and destroy belong to one thread, which
  * becomes the owner by its first call of baton_loop_run(), or by baton_loop_adopt().

@@ -361,7 +361,7 @@ int64_t baton_mainloop_destroy(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
- * (with capture limit 0; see executor.h). NULL: the loop does not exist.
+ * (with BATON_CAPTURE_NONE; see executor.h). NULL: the loop does not exist.
  *
  * To show the loop on a board (board.h), join the resource after create. Before destroy, close and
  * await the resource, and let it leave. The board shows the functions of the sources.

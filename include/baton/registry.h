@@ -113,7 +113,7 @@ struct baton_registry_options {
 
 /*
  * The options are copied.
- * Errors: -EINVAL: an object smaller than an entry; a `config` with capture limit 0 (the thread
+ * Errors: -EINVAL: an object smaller than an entry; a `config` with BATON_CAPTURE_NONE (the thread
  * that gives the last reference back must be able to run the registry's steps itself). -ENOMEM.
  */
 BATON_MUST_USE int baton_registry_create(const struct baton_registry_options *options,

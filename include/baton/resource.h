@@ -44,10 +44,11 @@ struct baton_resource_stats;
 
 /*
  * Growth, of this struct and of all others whose name ends in _config, _options or _ops. Initialise
- * such a struct by its macro or by designated initialisers. A member that is 0, or not named, has
- * its default. A later version may take a new member from `_reserved`, which must be zero. The size
- * of the struct does not change, nor do the place and the default of a member that exists. So a
- * program that was compiled against an older header of the same soname works as before.
+ * such a struct by `{0}`, by its macro or by designated initialisers. A member that is 0, or not
+ * named, has its default. A later version may take a new member from `_reserved`, which must be
+ * zero. The size of the struct does not change, nor do the place and the default of a member that
+ * exists. So a program that was compiled against an older header of the same soname works as
+ * before.
  *
  * A config is shared, and is read as long as a resource uses it. Options are read during the call
  * that they are given to.
@@ -57,20 +58,20 @@ struct baton_resource_stats;
 struct baton_resource_config {
 	/*
 	 * How many tasks a submitter that has captured the resource runs before it hands the
-	 * resource off; its own task counts. A batch of its own is not cut (except by
-	 * capture_ns): the batch runs as a whole, and others' tasks run within what the batch
-	 * has left of the limit.
+	 * resource off; its own task counts. 0: BATON_CAPTURE_MAX. A batch of its own is not cut
+	 * (except by capture_ns): the batch runs as a whole, and others' tasks run within what the
+	 * batch has left of the limit.
 	 *
 	 * A submitter that finds the resource in its executor's queue may run waiting tasks, up to
 	 * the same number (at least as many as it submits). So the threads that make a queue grow
 	 * also shorten it. The submitter runs these tasks immediately, or, from inside a task, when
 	 * the outermost task of its thread has returned.
 	 *
-	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
-	 * other threads), except when the executor shuts down: a thread whose hand-off is refused,
-	 * or which cancels the resource's job, runs the tasks that other threads submit meanwhile,
-	 * as no other thread is left. If that thread is inside a task of another resource, threads
-	 * that wait for the resource's tasks run them, too.
+	 * BATON_CAPTURE_NONE: tasks run only on the executor's threads (no capture, no inline call,
+	 * no help from other threads), except when the executor shuts down: a thread whose hand-off
+	 * is refused, or which cancels the resource's job, runs the tasks that other threads submit
+	 * meanwhile, as no other thread is left. If that thread is inside a task of another
+	 * resource, threads that wait for the resource's tasks run them, too.
 	 */
 	uint32_t capture_max;
 	/*
@@ -134,15 +135,14 @@ struct baton_resource_config {
 };
 
 #define BATON_CAPTURE_MAX 10
-#define BATON_CAPTURE_NONE 0
+#define BATON_CAPTURE_NONE (UINT32_MAX - 1)
 #define BATON_QUANTUM 64
 #define BATON_RESOURCE_CONFIG_INIT BATON_RESOURCE_CONFIG_NAMED(NULL)
 
 /* The defaults, and a name for all resources of the config. */
 #define BATON_RESOURCE_CONFIG_NAMED(name)                                                          \
 	{                                                                                          \
-		BATON_CAPTURE_MAX, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false, \
-			(name), NULL,                                                              \
+		0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false, (name), NULL,               \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
@@ -293,9 +293,9 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * has run: its future says so.
  * Errors: the task is untouched:
  *   -EPIPE      the resource is closed.
- *   -ESHUTDOWN  the capture limit is 0 (or this is submit_later), and the executor refuses the
- *               resource, with whatever error (it has ended, say), or is the default pool, which
- *               could not be created (the next submit tries again).
+ *   -ESHUTDOWN  capture_max is BATON_CAPTURE_NONE (or this is submit_later), and the executor
+ *               refuses the resource, with whatever error (it has ended, say), or is the default
+ *               pool, which could not be created (the next submit tries again).
  *   -EINVAL     the task's future is not fresh.
  *   -EAGAIN     the resource's bound is reached (baton/bound.h).
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.

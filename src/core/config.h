@@ -14,11 +14,17 @@
 /* The resource's name, for messages; NULL: none. */
 const char *baton__name(const struct baton_resource *resource);
 
+/* How many tasks a capture runs; 0: none (BATON_CAPTURE_NONE). Nothing else reads capture_max. */
+BATON_INLINE uint32_t baton__config_capture_max(const struct baton_resource_config *config)
+{
+	if (!config || !config->capture_max)
+		return BATON_CAPTURE_MAX;
+	return config->capture_max == BATON_CAPTURE_NONE ? 0 : config->capture_max;
+}
+
 BATON_INLINE uint32_t baton__capture_max(const struct baton_resource *resource)
 {
-	const struct baton_resource_config *config = baton__config(resource);
-
-	return config ? config->capture_max : BATON_CAPTURE_MAX;
+	return baton__config_capture_max(baton__config(resource));
 }
 
 BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
@@ -62,13 +68,20 @@ BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_re
 	return config && config->executor ? config->executor : baton__default_executor.peek();
 }
 
+/* Does the config ask for what the idle path, which looks at the word alone, does not do? */
+BATON_INLINE bool baton__config_is_special(const struct baton_resource_config *config)
+{
+	return !baton__config_capture_max(config) || config->capture_ns || config->failed ||
+	       baton__config_hooked(config);
+}
+
 /* Does the config let the first submitter run a single task by a short path? */
 BATON_INLINE bool baton__config_is_plain(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
-	return BATON_LIKELY(!config) ||
-	       (config->capture_max && !config->capture_ns && !baton__config_hooked(config));
+	return BATON_LIKELY(!config) || (baton__config_capture_max(config) && !config->capture_ns &&
+	                                 !baton__config_hooked(config));
 }
 
 #endif

@@ -163,7 +163,7 @@ BATON_INLINE void baton__stand_back_if_due(const struct baton_resource *resource
 {
 	uintptr_t word = baton__word(resource); /* a hint */
 
-	/* On a resource with limit 0 this thread may run nothing. */
+	/* On a resource with BATON_CAPTURE_NONE this thread may run nothing. */
 	if (baton__word_is_busy(word) && !baton__word_is_closed(word) &&
 	    baton__stand_back_due(baton__self, count) && baton__capture_max(resource))
 		(void)baton__stand_back(resource);

@@ -138,7 +138,7 @@ static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 	stay->borrowed = false;
 	stay->ran = ran > 0;
 	baton__stay_limit(stay);
-	/* A nested capture runs the submitter's own tasks only (L7). A limit of 0 runs none. */
+	/* A nested capture runs the submitter's own tasks only (L7). Without captures none runs. */
 	if (stay->tasks > 0 && (baton__frame_nested(&stay->frame) || stay->tasks < own))
 		stay->tasks = own;
 	stay->tasks -= ran < stay->tasks ? ran : stay->tasks;

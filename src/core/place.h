@@ -56,7 +56,7 @@ BATON_INLINE enum baton__place baton__place(const struct baton_resource *resourc
 /*
  * Where may a held resource be released for good, which enters no task? HERE at any depth: each
  * function of the user's that follows the release asks for its own place, and this thread may be
- * waiting for these functions. With a capture limit of 0 only a thread of the executor may.
+ * waiting for these functions. With BATON_CAPTURE_NONE only a thread of the executor may.
  */
 BATON_INLINE enum baton__place baton__place_to_release(const struct baton_resource *resource)
 {

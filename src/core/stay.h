@@ -28,7 +28,7 @@ BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 {
 	const struct baton_resource_config *config = baton__config(stay->frame.resource);
 
-	stay->tasks = config ? config->capture_max : BATON_CAPTURE_MAX;
+	stay->tasks = baton__config_capture_max(config);
 	stay->limit_ns = config ? config->capture_ns : 0;
 }
 

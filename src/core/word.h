@@ -9,7 +9,7 @@
  *              A capture sets the bit, a release clears it.
  *   mode       2 bits, with one of four values:
  *   NORMAL     Nothing is asked of the resource. The idle path looks at the word alone.
- *   SPECIAL    The resource has a capture limit of 0, statistics, an extension, drain hooks or
+ *   SPECIAL    The resource has BATON_CAPTURE_NONE, statistics, an extension, drain hooks or
  *              config->failed. Or the static initialiser has made the resource, and no thread has
  *              looked at its config yet: then the first capture sets the right mode.
  *   ATTENTION  The holder must look at the inbox and at the turn before it runs the next task: a
@@ -140,9 +140,7 @@ BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
-	return baton__has_extras(resource) ||
-	                       (config && (!config->capture_max || config->capture_ns ||
-	                                   config->failed || baton__config_hooked(config)))
+	return baton__has_extras(resource) || (config && baton__config_is_special(config))
 	               ? BATON__SPECIAL
 	               : BATON__NORMAL;
 }

@@ -393,7 +393,7 @@ BATON_EXPORT int baton_registry_create(const struct baton_registry_options *opti
 	int error;
 
 	if (options->object_size < sizeof(struct baton_registry_entry) ||
-	    (options->config && options->config->capture_max == BATON_CAPTURE_NONE))
+	    (options->config && !baton__config_capture_max(options->config)))
 		return -EINVAL;
 	created = calloc(1, sizeof(*created));
 	if (!created)

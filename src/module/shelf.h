@@ -18,10 +18,10 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 
 /*
  * Continues the drain, as a captured submitter does; or hands the resource off: with `later`, or if
- * the capture limit is 0, the stack is too deep, or many tasks wait in the inbox. Called exactly
- * once per shelve, at any time after the shelve, by any thread that has a record. The caller
- * touches the resource no more. If no executor takes the resource, it is deferred: a caller that
- * passes `later` calls baton__deferred_check() when the resource may run here.
+ * captures are off (BATON_CAPTURE_NONE), the stack is too deep, or many tasks wait in the inbox.
+ * Called exactly once per shelve, at any time after the shelve, by any thread that has a record.
+ * The caller touches the resource no more. If no executor takes the resource, it is deferred: a
+ * caller that passes `later` calls baton__deferred_check() when the resource may run here.
  */
 void baton__unshelve(struct baton_resource *resource, bool later);
 

@@ -24,7 +24,7 @@
  *
  * A job that an executor has refused lies in a thread's deferred list (deferred.h). That thread may
  * be the waiter itself, or may wait for the waiter. So each waiter may run the tasks of such a
- * resource, also with capture limit 0; a wait for any of several treats the executor as alone.
+ * resource, also with BATON_CAPTURE_NONE; a wait for any of several treats the executor as alone.
  */
 #include "wait/wait.h"
 
@@ -61,7 +61,7 @@ static bool comes_to_none(struct baton_executor *executor)
 }
 
 /*
- * May this thread run the resource's tasks? If the capture limit is 0, only a thread of the
+ * May this thread run the resource's tasks? With BATON_CAPTURE_NONE, only a thread of the
  * executor may, or a thread that drives the executor. (Any thread may as long as the job is
  * deferred: help_visited.)
  */

@@ -8,8 +8,8 @@
  * to it. Publishers sleep between bursts; their schedules are shifted against each other.
  * The capacity is the contender's own, measured just before.
  *
- * A lock's user sleeps under the lock, on the publisher's thread. baton's slow topics have a
- * capture limit of 0, so that only workers sleep.
+ * A lock's user sleeps under the lock, on the publisher's thread. baton's slow topics have
+ * BATON_CAPTURE_NONE, so that only workers sleep.
  */
 #include "harness.h"
 #include "w6_broker.h"

@@ -3,6 +3,7 @@
 #include "module/bound.h"
 #include "labels.h"
 #include "pool/pool.h"
+#include "stash.h"
 
 #include <baton/hooks.h>
 #include <baton/manual.h>
@@ -66,6 +67,47 @@ static int wave_run(struct baton_task *task)
 	for (size_t i = 0; i < wave->count; i++)
 		MUST(baton_submit(wave->resource, &wave->steps[i].task) == 0);
 	return 0;
+}
+
+/* How many of 20 tasks that a task submits to its own resource run before the submit returns. */
+static size_t captured(struct baton_resource_config config)
+{
+	static struct journal journal;
+	static struct step steps[20];
+	struct baton_resource resource;
+	struct wave wave = {BATON_TASK_INIT(wave_run, NULL), &resource, steps, 20};
+	struct stash stash;
+	size_t count;
+
+	stash_init(&stash);
+	journal.count = 0;
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, &config);
+	steps_init(steps, 20, &journal, 0);
+	MUST(baton_submit(&resource, &wave.task) == 0);
+	count = journal.count;
+	/* Bounded: as many turns as a quantum of 1 needs. */
+	for (int i = 0; i < 21; i++)
+		stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 20));
+	resource_end(&resource);
+	return count;
+}
+
+Test(zero, captures_up_to_the_default_and_never_has_a_name, .timeout = 5)
+{
+	struct baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED("named");
+	struct baton_resource_config macro = BATON_RESOURCE_CONFIG_INIT;
+
+	/* The task that submits counts. */
+	cr_assert_eq(captured((struct baton_resource_config){0}), BATON_CAPTURE_MAX - 1);
+	cr_assert_eq(captured((struct baton_resource_config){.name = "x"}), BATON_CAPTURE_MAX - 1);
+	cr_assert_eq(captured(named), BATON_CAPTURE_MAX - 1);
+	cr_assert_eq(captured(macro), BATON_CAPTURE_MAX - 1);
+	cr_assert_eq(captured((struct baton_resource_config){.capture_max = 3}), 2);
+	cr_assert_eq(captured((struct baton_resource_config){.capture_max = UINT32_MAX}), 20);
+	macro.capture_max = BATON_CAPTURE_NONE;
+	cr_assert_eq(captured(macro), 0);
 }
 
 /* More than the capture limit, so that it is handed off, to the default pool. */
