@@ -63,7 +63,6 @@ struct baton_board_options {
 	 * with lanes some 15 KiB.
 	 */
 	uint32_t resources;
-	uint32_t _unused;
 	uint64_t _reserved[4];
 };
 

@@ -146,7 +146,7 @@ struct baton_executor_ops {
 	 * more: the resource becomes idle at once.
 	 */
 	bool (*recall)(struct baton_executor *executor, struct baton_job *job);
-	void (*_reserved[2])(void);
+	void (*_reserved[4])(void);
 };
 
 /*

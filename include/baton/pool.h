@@ -147,7 +147,7 @@ struct baton_pool_options {
 	bool count_accepted;
 	/* Plain jobs that may wait, see "A bound"; 0: no bound, and they are not counted. */
 	uint64_t waiting_max;
-	uint64_t _reserved[1];
+	uint64_t _reserved[4];
 };
 
 #define BATON_POOL_OPTIONS_INIT                                                                    \

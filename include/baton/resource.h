@@ -121,6 +121,30 @@ struct baton_resource_config {
 	uint32_t batch_max;     /* and after so many tasks; 0: when the runner's stay is over */
 	bool delay_completions; /* until batch_end has returned */
 	/*
+	 * Context: `enter` is called before, and `leave` after, each function of the program's that
+	 * runs under the resource's baton, on the runner's thread: for thread-locals, fields of log
+	 * lines, tracing spans. Either may be NULL. The resource's future completes after `leave`.
+	 *
+	 *   between enter and leave          | not
+	 *   the functions of tasks, calls,   | `cancelled`, a timer's `dropped`: also called by
+	 *     posts, asyncs, timers, ...     |   threads without the baton
+	 *   `failed`: in its task's pair     | finalisers: the resource may be gone
+	 *   batch_begin, batch_end: a pair   | name_of
+	 *     of their own, unless a flush   |
+	 *     calls them inside a task       |
+	 *   a bound's `high` and `low`       |
+	 *
+	 * Pairs nest on a thread: a task that submits or waits may run tasks of other resources,
+	 * each in a pair of its own. One resource is in one pair at a time: so `enter` keeps what
+	 * the thread had before in a member of the struct around the resource, and `leave` puts it
+	 * back. (`leave` is called on the thread that has called `enter`.) Both may submit. They
+	 * must not wait, detach, flush or set a result. A pair may have nothing in it: where a
+	 * timer, trigger or watch was stopped as the runner came to it. A submit to a resource with
+	 * either of them takes a longer way, as with statistics.
+	 */
+	void (*enter)(struct baton_resource *resource);
+	void (*leave)(struct baton_resource *resource);
+	/*
 	 * For messages, boards and debuggers. `name_of` returns the name of one resource: mostly a
 	 * member of the struct that the resource lies in (baton_container_of). Where name_of is
 	 * NULL, or returns NULL, all resources of the config have the name `name`, or none.
@@ -131,7 +155,7 @@ struct baton_resource_config {
 	 */
 	const char *name;
 	const char *(*name_of)(const struct baton_resource *resource);
-	uint64_t _reserved[2];
+	uint64_t _reserved[4];
 };
 
 #define BATON_CAPTURE_MAX 10
@@ -142,7 +166,7 @@ struct baton_resource_config {
 /* The defaults, and a name for all resources of the config. */
 #define BATON_RESOURCE_CONFIG_NAMED(name)                                                          \
 	{                                                                                          \
-		0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false, (name), NULL,               \
+		0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false, NULL, NULL, (name), NULL,   \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \

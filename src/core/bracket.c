@@ -36,7 +36,7 @@ BATON_NOINLINE void baton__leave_outer(void)
 
 #define ANY_SPECIAL (BATON__BARE | BATON__FRAMED | BATON__COUNTED | BATON__ANY_SPECIAL)
 
-/* Four copies: what one of them lacks is not on its stack. */
+/* Six copies: what one of them lacks is not on its stack. */
 BATON_INLINE bool any_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
                               void **value, unsigned flags, uint32_t depth_max)
 {
@@ -67,6 +67,19 @@ static BATON_NOINLINE bool run_function_in_time(struct baton_resource *resource,
 	return any_special(resource, fn, arg, value, BATON__IN_TIME, depth_max);
 }
 
+static BATON_NOINLINE bool run_task_in_context(struct baton_resource *resource, void *task)
+{
+	return any_special(resource, NULL, task, NULL,
+	                   BATON__TASK | BATON__IN_TIME | BATON__CONTEXT, BATON_NESTING_MAX);
+}
+
+static BATON_NOINLINE bool run_function_in_context(struct baton_resource *resource,
+                                                   baton_call_fn fn, void *arg, void **value,
+                                                   uint32_t depth_max)
+{
+	return any_special(resource, fn, arg, value, BATON__IN_TIME | BATON__CONTEXT, depth_max);
+}
+
 BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, baton_call_fn fn,
                                                void *arg, void **value, unsigned flags,
                                                uint32_t depth_max)
@@ -75,6 +88,10 @@ BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, 
 
 	if (!baton__capture_max(resource) || baton__hooked(resource))
 		return false;
+	if (baton__has_context(resource))
+		return flags & BATON__TASK
+		               ? run_task_in_context(resource, arg)
+		               : run_function_in_context(resource, fn, arg, value, depth_max);
 	if (flags & BATON__TASK)
 		return in_time ? run_task_in_time(resource, arg) : run_task(resource, arg);
 	return in_time ? run_function_in_time(resource, fn, arg, value, depth_max)
@@ -117,7 +134,7 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 	ready = baton__ready(resource, task);
 	BATON_GUARD(guard);
 	if (BATON_LIKELY(ready))
-		baton__run_task(&frame, resource, task, NULL);
+		baton__run_task(&frame, resource, task, NULL, false);
 	guard = false;
 	baton__leave(&held, BATON__FRAMED, ready, ready);
 	return ready ? 0 : -EINVAL;

@@ -35,8 +35,8 @@
  * neither an extension nor drain hooks. COUNTED with ANY_SPECIAL: for any SPECIAL resource without
  * drain hooks.
  *
- * IN_TIME, with ANY_SPECIAL: the resource has a limit in time. TASK: the bracket runs a task, not a
- * function.
+ * IN_TIME, with ANY_SPECIAL: the resource may have a limit in time. CONTEXT, with ANY_SPECIAL: the
+ * resource has enter or leave. TASK: the bracket runs a task, not a function.
  */
 #define BATON__BARE 1U
 #define BATON__FRAMED 2U
@@ -44,6 +44,7 @@
 #define BATON__ANY_SPECIAL 8U
 #define BATON__TASK 16U
 #define BATON__IN_TIME 32U
+#define BATON__CONTEXT 64U
 
 BATON_INLINE bool baton__is_bare(unsigned flags)
 {
@@ -277,6 +278,8 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 		                      flags & BATON__TASK ? (uintptr_t)task->_run : (uintptr_t)fn);
 	if (flags & BATON__IN_TIME)
 		baton__time_begins(&time, &held);
+	if (flags & BATON__CONTEXT)
+		baton__context_enter(resource);
 	if (flags & BATON__TASK) {
 		if ((flags & BATON__ANY_SPECIAL) && baton__has_extras(resource))
 			BATON_PROBE(capture, resource, task);
@@ -290,6 +293,8 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 		*value = result;
 	if (flags & BATON__COUNTED)
 		baton__bracket_ends(&held, task, status);
+	if (flags & BATON__CONTEXT)
+		baton__context_leave(resource);
 	if (flags & BATON__IN_TIME)
 		baton__time_ends(&time, &held);
 	baton__leave(&held, flags, 1, 1);

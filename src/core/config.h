@@ -68,11 +68,24 @@ BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_re
 	return config && config->executor ? config->executor : baton__default_executor.peek();
 }
 
+/* Are enter or leave to be called (run.h)? */
+BATON_INLINE bool baton__config_has_context(const struct baton_resource_config *config)
+{
+	return config->enter || config->leave;
+}
+
+BATON_INLINE bool baton__has_context(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = baton__config(resource);
+
+	return config && baton__config_has_context(config);
+}
+
 /* Does the config ask for what the idle path, which looks at the word alone, does not do? */
 BATON_INLINE bool baton__config_is_special(const struct baton_resource_config *config)
 {
 	return !baton__config_capture_max(config) || config->capture_ns || config->failed ||
-	       baton__config_hooked(config);
+	       baton__config_has_context(config) || baton__config_hooked(config);
 }
 
 /* Does the config let the first submitter run a single task by a short path? */
@@ -80,8 +93,9 @@ BATON_INLINE bool baton__config_is_plain(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
-	return BATON_LIKELY(!config) || (baton__config_capture_max(config) && !config->capture_ns &&
-	                                 !baton__config_hooked(config));
+	return BATON_LIKELY(!config) ||
+	       (baton__config_capture_max(config) && !config->capture_ns &&
+	        !baton__config_has_context(config) && !baton__config_hooked(config));
 }
 
 #endif

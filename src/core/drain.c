@@ -261,10 +261,12 @@ static bool end_drain(struct baton__stay *stay)
 }
 
 /*
- * `batch`: NULL without hooks. `extended`: the resource may have an extension. Compiled three
- * times: hooks and extensions cost other resources nothing (L11).
+ * `batch`: NULL without hooks. `extended`: the resource may have an extension. `context`: the
+ * resource has enter or leave. Compiled three times: hooks, extensions and contexts cost other
+ * resources nothing (L11).
  */
-BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bool extended)
+BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bool extended,
+                        bool context)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *task;
@@ -284,7 +286,7 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bo
 		case RUN:
 			task = resource->_list;
 			resource->_list = task->_next;
-			baton__run_task(&stay->frame, resource, task, batch);
+			baton__run_task(&stay->frame, resource, task, batch, context);
 			if (batch)
 				baton__batching.look(batch);
 			if (extended && leave_queue(resource, batch))
@@ -323,12 +325,12 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bo
 
 bool baton__drain_batched(struct baton__stay *stay, struct baton__batch *batch)
 {
-	return drain(stay, batch, true);
+	return drain(stay, batch, true, baton__has_context(stay->frame.resource));
 }
 
 static BATON_NOINLINE bool drain_extended(struct baton__stay *stay)
 {
-	return drain(stay, NULL, true);
+	return drain(stay, NULL, true, baton__has_context(stay->frame.resource));
 }
 
 bool baton__drain(struct baton__stay *stay)
@@ -345,10 +347,11 @@ bool baton__drain(struct baton__stay *stay)
 	}
 	if (BATON_UNLIKELY(baton__hooked(resource)))
 		over = baton__batching.drain(stay);
-	else if (BATON_UNLIKELY(resource->_extras & BATON__HAS_EXTENSION))
+	else if (BATON_UNLIKELY(resource->_extras & BATON__HAS_EXTENSION) ||
+	         BATON_UNLIKELY(baton__has_context(resource)))
 		over = drain_extended(stay);
 	else
-		over = drain(stay, NULL, false);
+		over = drain(stay, NULL, false, false);
 	guard = false;
 	if (BATON_UNLIKELY(stay->limit_ns))
 		self->timed = outer;

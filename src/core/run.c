@@ -63,16 +63,18 @@ static bool claim(struct baton_resource *resource, struct baton_task *task,
 	return false;
 }
 
-/* Enters the task, which has been claimed. `batch`: NULL without hooks. False: the task was
- * withdrawn. */
+/* Enters the task, which has been claimed. `batch`: NULL without hooks. `context`: in a pair of
+ * enter and leave. False: the task was withdrawn. */
 BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
-                        struct baton_future *future, struct baton__batch *batch)
+                        struct baton_future *future, struct baton__batch *batch, bool context)
 {
 	const bool told = future != NULL;
 	baton_task_fn run = baton__of_kind(task) ? baton__type(task)->run : task->_run;
 	bool ran = true;
 	int status;
 
+	if (context)
+		baton__context_enter(frame->resource);
 	frame->future = future;
 	status = run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))
@@ -80,6 +82,8 @@ BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
 	/* `future` is NULL if the task was detached: the future may be complete and gone. */
 	future = frame->future;
 	frame->future = NULL;
+	if (context)
+		baton__context_leave(frame->resource);
 	if (batch)
 		baton__batching.entered(batch, future, status, frame->value);
 	else if (BATON_LIKELY(future != NULL))
@@ -89,7 +93,7 @@ BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
 }
 
 BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
-                                       struct baton__batch *batch)
+                                       struct baton__batch *batch, bool context)
 {
 	struct baton_resource *resource = frame->resource;
 	struct baton_future *future = baton__task_future(task);
@@ -104,7 +108,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	if (stats && stats->_gauge)
 		baton__gauge_enter(stats, baton__function(task), stats->executed);
 	(void)baton__backlog_lend(resource); /* until the drain goes on */
-	ran = enter(frame, task, future, batch);
+	ran = enter(frame, task, future, batch, context);
 	if (stats) {
 		if (stats->_gauge)
 			baton__gauge_leave(stats, stats->executed);
@@ -115,11 +119,11 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)
 {
 	if (baton__of_kind(task)) {
-		baton__run_watched(frame, task, NULL);
+		baton__run_watched(frame, task, NULL, false);
 		return;
 	}
 	if (BATON_LIKELY(baton__future_claim(task->_future, baton__turn_visits(frame->resource))))
-		(void)enter(frame, task, task->_future, NULL);
+		(void)enter(frame, task, task->_future, NULL, false);
 	else
 		baton__cancel_entered(frame->resource, task);
 }

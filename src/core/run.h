@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/probe.h"
+#include "core/context.h"
 #include "core/resource.h"
 
 struct baton__batch;
@@ -19,14 +20,15 @@ extern const char baton__void_run;
 #define BATON__VOID_RUN ((void *)(uintptr_t)&baton__void_run)
 
 /*
- * Runs a task of a resource with statistics, an extension or hooks; or a task of a kind. `batch`:
- * NULL without hooks.
+ * Runs a task of a resource with statistics, an extension, hooks or a context; or a task of a kind.
+ * `batch`: NULL without hooks. `context`: has the resource enter or leave (context.h)?
  */
 void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
-                        struct baton__batch *batch);
+                        struct baton__batch *batch, bool context);
 
 /*
- * Runs a task with a future, or of a kind, of a resource without statistics, extension and hooks.
+ * Runs a task with a future, or of a kind, of a resource without statistics, extension, hooks and
+ * context.
  */
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task);
 
@@ -44,17 +46,18 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
  */
 int baton__not_to_run(void);
 
-/* Enters the task, and completes its future. `batch`: NULL without hooks. */
+/* Enters the task, and completes its future. `batch`, `context`: as in baton__run_watched. */
 BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
-                                  struct baton_task *task, struct baton__batch *batch)
+                                  struct baton_task *task, struct baton__batch *batch, bool context)
 {
 	int status = 0;
 
 	BATON__CHECKED(enter(resource, task));
 	BATON_PROBE(task__begin, resource, task);
 	frame->value = NULL;
-	if (BATON_UNLIKELY(baton__has_extras(resource)) || BATON_UNLIKELY(batch != NULL))
-		baton__run_watched(frame, task, batch);
+	if (BATON_UNLIKELY(baton__has_extras(resource)) || BATON_UNLIKELY(batch != NULL) ||
+	    BATON_UNLIKELY(context))
+		baton__run_watched(frame, task, batch, context);
 	else if (BATON_UNLIKELY(task->_future != NULL))
 		baton__run_with_future(frame, task);
 	else

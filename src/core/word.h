@@ -9,9 +9,9 @@
  *              A capture sets the bit, a release clears it.
  *   mode       2 bits, with one of four values:
  *   NORMAL     Nothing is asked of the resource. The idle path looks at the word alone.
- *   SPECIAL    The resource has BATON_CAPTURE_NONE, statistics, an extension, drain hooks or
- *              config->failed. Or the static initialiser has made the resource, and no thread has
- *              looked at its config yet: then the first capture sets the right mode.
+ *   SPECIAL    The resource has BATON_CAPTURE_NONE, statistics, an extension, drain hooks, enter
+ *              or leave, or config->failed. Or the static initialiser has made the resource, and
+ *              no thread has looked at its config yet: then the first capture sets the right mode.
  *   ATTENTION  The holder must look at the inbox and at the turn before it runs the next task: a
  *              cancel or suspend mark is in the inbox, or the baton goes to the shelf. Set by the
  *              push of a mark, and by the holder that shelves. Cleared by the holder alone. Never

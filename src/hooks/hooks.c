@@ -65,6 +65,7 @@ struct baton__batch {
 	enum phase phase;
 	bool entered;  /* a task's function is running, and no hook in that function */
 	bool answered; /* the completion of `until` is held back */
+	bool flushed;  /* the hooks are called inside a task, in the task's context */
 };
 
 /* The body of a node: some held-back futures, in the order of their tasks. */
@@ -111,6 +112,22 @@ static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 		baton__count(&stats->failed, tasks);
 }
 
+/* Calls batch_begin or batch_end, in a context of its own unless it is called inside a task. */
+static int call_hook(const struct baton__batch *batch, int (*hook)(struct baton_resource *resource))
+{
+	struct baton_resource *resource = resource_of(batch);
+	int status;
+
+	if (!hook)
+		return 0;
+	if (batch->flushed)
+		return hook(resource);
+	baton__context_begin(resource);
+	status = hook(resource);
+	baton__context_end(resource);
+	return status;
+}
+
 /* NONE -> OPEN or REFUSED. `entered` is false while the hook runs, which is no task. */
 static void begin_batch(struct baton__batch *batch)
 {
@@ -118,7 +135,7 @@ static void begin_batch(struct baton__batch *batch)
 
 	batch->count = 0;
 	batch->well = 0;
-	batch->status = config->batch_begin ? config->batch_begin(resource_of(batch)) : 0;
+	batch->status = call_hook(batch, config->batch_begin);
 	batch->phase = batch->status ? REFUSED : OPEN;
 	batch->until_ns =
 		config->batch_ns ? baton__time_after(baton__now_ns(), config->batch_ns) : 0;
@@ -182,7 +199,7 @@ static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 static int end_batch(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
-	int status = config->batch_end ? config->batch_end(resource_of(batch)) : 0;
+	int status = call_hook(batch, config->batch_end);
 
 	/* Before the continuations are fired: what they call finds no batch open. */
 	batch->phase = NONE;
@@ -339,7 +356,8 @@ static void run_alone(struct baton__stay *stay, struct baton_task *task)
 	struct baton__batch batch;
 
 	init_batch(&batch, stay);
-	baton__run_task(&stay->frame, stay->frame.resource, task, &batch);
+	baton__run_task(&stay->frame, stay->frame.resource, task, &batch,
+	                baton__has_context(stay->frame.resource));
 	(void)end_open(&batch);
 	stay->frame.batch = NULL;
 }
@@ -374,9 +392,11 @@ BATON_EXPORT int baton_batch_flush(void)
 	value = frame->value;
 	frame->future = NULL;
 	batch->entered = false;
+	batch->flushed = true;
 	if (batch->phase == OPEN)
 		status = end_batch(batch);
 	begin_batch(batch);
+	batch->flushed = false;
 	if (!status)
 		status = batch->status;
 	if (!batch->failed)

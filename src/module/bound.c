@@ -13,6 +13,7 @@
 #include "core/callback.h"
 #include "core/close.h"
 #include "core/kind.h"
+#include "core/context.h"
 #include "core/stats.h"
 #include "core/stay.h"
 #include "core/submit.h"
@@ -427,6 +428,7 @@ void baton__bound_look(struct baton_resource *resource)
 {
 	struct baton_bound *bound = baton__bound(resource);
 	const struct baton_bound_config *config = bound->_config;
+	void (*mark)(struct baton_resource *resource, void *arg);
 	struct amount waiting;
 
 	if (!(config->tasks_high || config->bytes_high))
@@ -442,16 +444,19 @@ void baton__bound_look(struct baton_resource *resource)
 		    !(config->bytes_high && waiting.bytes >= config->bytes_high))
 			return;
 		bound->_above = true;
-		if (config->high)
-			config->high(resource, config->arg);
+		mark = config->high;
 	} else {
 		if ((config->tasks_high && waiting.tasks > config->tasks_low) ||
 		    (config->bytes_high && waiting.bytes > config->bytes_low))
 			return;
 		bound->_above = false;
-		if (config->low)
-			config->low(resource, config->arg);
+		mark = config->low;
 	}
+	if (!mark)
+		return;
+	baton__context_begin(resource);
+	mark(resource, config->arg);
+	baton__context_end(resource);
 }
 
 void baton__bound_sorted(struct baton_resource *resource, const struct baton_task *task)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that was compiled against the headers of version 0.2.0 goes on with this library: its
+ * A program that was compiled against the headers of version 0.3.0 goes on with this library: its
  * structs, which are written down here as they were then, are as large as today's, each member has
  * its place, and nothing is read beyond their end.
  */
@@ -26,6 +26,10 @@ struct old_resource_config {
 	uint64_t batch_ns;
 	uint32_t batch_max;
 	bool delay_completions;
+	void (*enter)(struct baton_resource *resource);
+	void (*leave)(struct baton_resource *resource);
+	const char *name;
+	const char *(*name_of)(const struct baton_resource *resource);
 	uint64_t _reserved[4];
 };
 
@@ -36,10 +40,12 @@ struct old_pool_options {
 	const int *cpus;
 	size_t cpu_count, spares_max;
 	uint64_t spare_keep_ns;
+	const struct baton_pool_policy *policy;
+	bool count_accepted;
+	uint64_t waiting_max;
 	uint64_t _reserved[4];
 };
 
-/* Of the version after 0.2.0. */
 struct old_pool_policy {
 	uint64_t injection_ns;
 	uint32_t injection_min, injection_max, smoothing, tick_budget, steal_max;
@@ -113,6 +119,8 @@ struct old_executor_ops {
 	bool (*withdraw)(struct baton_executor *executor, struct baton_job *job);
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 	bool (*alone)(struct baton_executor *executor);
+	bool (*should_yield)(struct baton_executor *executor);
+	bool (*recall)(struct baton_executor *executor, struct baton_job *job);
 	void (*_reserved[4])(void);
 };
 
@@ -133,6 +141,10 @@ SAME(resource_config, batch_end);
 SAME(resource_config, batch_ns);
 SAME(resource_config, batch_max);
 SAME(resource_config, delay_completions);
+SAME(resource_config, enter);
+SAME(resource_config, leave);
+SAME(resource_config, name);
+SAME(resource_config, name_of);
 SAME(lanes_config, aging_turns);
 SAME(lanes_config, aging_ns);
 SAME(pool_options, workers);
@@ -142,6 +154,9 @@ SAME(pool_options, cpus);
 SAME(pool_options, cpu_count);
 SAME(pool_options, spares_max);
 SAME(pool_options, spare_keep_ns);
+SAME(pool_options, policy);
+SAME(pool_options, count_accepted);
+SAME(pool_options, waiting_max);
 SAME(pool_policy, injection_min);
 SAME(pool_policy, injection_max);
 SAME(pool_policy, smoothing);
@@ -188,6 +203,8 @@ SAME(executor_ops, returned);
 SAME(executor_ops, withdraw);
 SAME(executor_ops, blocked);
 SAME(executor_ops, alone);
+SAME(executor_ops, should_yield);
+SAME(executor_ops, recall);
 
 /* The program's struct, as the last bytes before a page that nobody may read. */
 static void *at_the_edge(const void *old, size_t size)
