@@ -13,9 +13,10 @@ FOLDERS := base thread future core hooks wait call executor queue pool timer mod
 PROGRAM_FOLDERS := top
 # What libbaton-checked has above all layers.
 CHECKING_FOLDERS := checked
-# Libraries of their own beside libbaton, which need more than it does; they are above its folders.
-BESIDE := redis
-BESIDE_HEADERS := redis remote
+# Libraries of their own beside libbaton, below src/companion; they are above its folders. Each has
+# HEADERS_NAME in include/baton.
+COMPANIONS := redis
+HEADERS_redis := redis remote
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
@@ -35,7 +36,8 @@ DATADIR ?= $(PREFIX)/share/baton
 .SECONDARY:
 .SUFFIXES:
 # What has neither a dot nor a slash in its name is no file.
-.PHONY: FORCE $(shell grep -hoE '^[a-z-]+:' Makefile */*.mk */*/*.mk | tr -d :)
+.PHONY: FORCE $(shell grep -hoE '^[a-z-]+:' Makefile */*.mk */*/*.mk \
+	*/*/*/*.mk | tr -d :)
 MAKEFLAGS += --no-builtin-rules
 
 Q := $(if $(filter-out 0,$(V)),,@)
@@ -189,7 +191,8 @@ endef
 
 # ---- Files ----
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
-HEADERS := $(sort $(filter-out $(BESIDE_HEADERS:%=include/baton/%.h),\
+companion_headers = $(foreach c,$1,$(HEADERS_$c:%=include/baton/%.h))
+HEADERS := $(sort $(filter-out $(call companion_headers,$(COMPANIONS)),\
 	$(wildcard include/*.h include/baton/*.h)))
 TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
@@ -246,8 +249,8 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 
 # ---- The products that are more than a folder of the library; what goes beyond unit tests ----
 include test/admission/admission.mk src/top/top.mk examples/broker/broker.mk \
-	examples/examples.mk src/redis/redis.mk src/checked/checked.mk test/bench/bench.mk \
-	test/checks.mk test/fuzz/fuzz.mk
+	examples/examples.mk $(foreach c,$(COMPANIONS),src/companion/$c/$c.mk) \
+	src/checked/checked.mk test/bench/bench.mk test/checks.mk test/fuzz/fuzz.mk
 all: $(TOP) $(PC_FILES)
 
 # ---- What all variants have ----
@@ -363,12 +366,16 @@ tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: wh
 	$(Q)test/tidy.sh
 	$(Q)test/claims.sh
 
-# Libraries beside libbaton have headers of their own.
-map: ## writes src/baton.map and redis.map anew: what the public headers declare
-	$(Q)awk -f src/map.awk src/baton.map $(filter include/baton/%,$(HEADERS)) >build/map
-	$(Q)cp build/map src/baton.map
-	$(Q)awk -f src/map.awk src/redis/redis.map $(BESIDE_HEADERS:%=include/baton/%.h) >build/map
-	$(Q)cp build/map src/redis/redis.map
+# $1: a map; $2: the headers of its library.
+define write_map
+	$(Q)awk -f src/map.awk $1 $2 >build/map
+	$(Q)cp build/map $1
+
+endef
+map: ## writes src/baton.map and the companions' anew: what the public headers declare
+	$(call write_map,src/baton.map,$(filter include/baton/%,$(HEADERS)))
+	$(foreach c,$(COMPANIONS),$(call write_map,src/companion/$c/$c.map,\
+		$(call companion_headers,$c)))
 
 FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc')
 tidy-format: ## is everything formatted as clang-format would?

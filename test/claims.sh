@@ -22,7 +22,7 @@ calls()
 	calls 'SIM_(SCENARIO|SCRIPT(_FROZEN)?)' test/sim/scenarios/*.c | awk '{print "sim/" $2}'
 	calls SCENARIO test/faults/*.c | awk '{print "faults/" $2 "/" $3}'
 	grep -hoE 'row[a-z_]*\("[^"]+' test/bench/counts/*.c | sed 's/.*"/budget\//'
-	cat src/*/*.[ch] | tr -s '\n\t ' ' ' |
+	cat src/*/*.[ch] src/*/*/*.[ch] | tr -s '\n\t ' ' ' |
 		grep -oE '_Static_assert\([^;"]*, "' | sed 's/, "$//'
 } >"$tests"
 

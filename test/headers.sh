@@ -43,7 +43,7 @@ check_all() # C compiler, C++ compiler
 		try "$header" $1 -x c -std=c11 $warnings
 		[ -z "$2" ] || try "$header" $2 -x c++ -std=c++17 $warnings -Wold-style-cast
 	done
-	for header in src/*/*.h; do
+	for header in src/*/*.h src/*/*/*.h; do
 		try "$header" $1 -x c -std=c11 -D_GNU_SOURCE $warnings -iquote src \
 			-Wno-unused-function
 	done

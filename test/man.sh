@@ -24,7 +24,7 @@ pages=$(cd "$manual" && grep -L '^[.]so ' man1/*.1 man3/*.3 man7/*.7)
 (cd "$manual" && mandoc -T lint -W warning $pages) || complain "mandoc complains, see above"
 
 for name in $(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $map); do
-	grep -q "extern .*[(][*]$name[)]" src/*/*.h && continue # not public
+	grep -q "extern .*[(][*]$name[)]" src/*/*.h src/*/*/*.h && continue # not public
 	case $name in
 	baton_inline_*_v*) continue ;; # not for programs
 	esac

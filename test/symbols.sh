@@ -10,24 +10,25 @@ set -eu
 
 shared=$1
 static=$2
-beside=$(sed -n 's/^BESIDE := //p' Makefile)
-beside_headers=$(sed -n 's/^BESIDE_HEADERS := //p' Makefile)
-prefixes=$(echo "$beside_headers" | tr ' ' '|')
 map=src/baton.map
 headers=$(ls include/baton/*.h)
-own=
-for name in $beside_headers; do
-	headers=$(echo "$headers" | grep -v "/$name.h$")
-done
-for name in $beside; do
+own= # the companion
+prefixes=
+for companion in $(sed -n 's/^COMPANIONS := //p' Makefile); do
+	names=$(sed -n "s/^HEADERS_$companion := //p" Makefile)
 	case $static in
-	*-"$name".a) own=$name ;;
+	*-"$companion".a)
+		own=$companion
+		map=src/companion/$own/$own.map
+		prefixes=$(echo "$names" | tr ' ' '|')
+		headers=$(for name in $names; do echo "include/baton/$name.h"; done)
+		break
+		;;
 	esac
+	for name in $names; do
+		headers=$(echo "$headers" | grep -v "/$name.h$")
+	done
 done
-if [ -n "$own" ]; then
-	map=src/$own/$own.map
-	headers=$(for name in $beside_headers; do echo "include/baton/$name.h"; done)
-fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 bad=0

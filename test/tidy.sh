@@ -3,12 +3,16 @@
 # What of the project's style a program can check; each complaint says the mend. Run at the top.
 set -eu
 
-# The makefile's folders, which are the layers, lowest first; then libraries of their own, and the
-# programs.
-layers=$(sed -e ':a' -e '/\\$/{N; s/\\\n//; ba' -e '}' Makefile |
-	sed -n 's/^FOLDERS := //p; s/^BESIDE := //p; s/^PROGRAM_FOLDERS := //p
-	s/^CHECKING_FOLDERS := //p')
-broker_layers=$(sed -n 's/^BROKER_FOLDERS := //p' Makefile)
+# The makefile's folders, which are the layers, lowest first; then the companions, and the programs.
+listed()
+{
+	sed -e ':a' -e '/\\$/{N; s/\\\n//; ba' -e '}' Makefile | sed -n "s/^$1 := //p"
+}
+companions=$(listed COMPANIONS)
+layers="$(listed FOLDERS) $(for name in $companions; do echo "companion/$name"; done) \
+	$(listed PROGRAM_FOLDERS) $(listed CHECKING_FOLDERS)"
+sources='src/*/*.[ch] src/*/*/*.[ch]'
+broker_layers=$(listed BROKER_FOLDERS)
 
 find src include examples test .ci \
 	\( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' \) |
@@ -17,10 +21,11 @@ trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 
 # shellcheck disable=SC2046 # one file per word; none has a space
 LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f test/tidy.awk \
-	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile examples/*.mk */*/*.mk
-LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
+	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile examples/*.mk */*/*.mk \
+	src/companion/*/*.mk
+LC_ALL=C awk -f test/structure.awk $sources
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
-LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c src/*/*.[ch]
+LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c $sources
 
 # A test's log and counts have its base name (test/run.sh).
 twice=$(find test/unit test/broker/unit -name 'test_*.c' | sed 's|.*/||' | sort | uniq -d)
@@ -30,16 +35,20 @@ if [ -n "$twice" ]; then
 fi
 
 # The version scripts are those that src/map.awk makes.
-beside=$(sed -n 's/^BESIDE_HEADERS := //p' Makefile | sed 's/[a-z]*/-e &.h/g')
-for pair in src/baton.map:-v src/redis/redis.map:; do
-	map=${pair%:*}
-	# shellcheck disable=SC2046,SC2086 # words, on purpose
-	awk -f src/map.awk "$map" $(ls include/baton/*.h | grep ${pair#*:} $beside) |
-		cmp -s - "$map" || {
-		echo "$map is not what the public headers declare: make map" >&2
+check_map() # map, headers...
+{
+	awk -f src/map.awk "$@" | cmp -s - "$1" || {
+		echo "$1 is not what the public headers declare: make map" >&2
 		exit 1
 	}
+}
+headers=$(ls include/baton/*.h)
+for companion in $companions; do
+	own=$(listed "HEADERS_$companion" | sed 's|[a-z][a-z]*|include/baton/&.h|g')
+	check_map "src/companion/$companion/$companion.map" $own
+	headers=$(printf '%s\n' "$headers" $own | sort | uniq -u)
 done
+check_map src/baton.map $headers
 
 # Each function that the library exports is called in a fork's child.
 rows=test/unit/thread/fork_rows.inc
@@ -52,7 +61,7 @@ if [ "$exported" != "$called" ]; then
 fi
 
 # Each error that a header or a source names has a text, and each text an error.
-named=$(grep -ohE '(^|[^A-Za-z0-9_"])-E[A-Z]{2,}' include/baton/*.h src/*/*.[ch] |
+named=$(grep -ohE '(^|[^A-Za-z0-9_"])-E[A-Z]{2,}' include/baton/*.h $sources |
 	grep -oE 'E[A-Z]+' | sort -u)
 texts=$(sed -n 's/^	\[\(E[A-Z]*\)\] = .*/\1/p' src/base/error.c | sort -u)
 if [ "$named" != "$texts" ]; then
@@ -78,12 +87,13 @@ mutants=test/mutants
 	LC_ALL=C awk -f $mutants/orders.awk include/baton/inline.h \
 		$(find src -name '*.[ch]' ! -name atomic.h)
 	LC_ALL=C awk -f $mutants/structural.awk $mutants/structural.txt include/baton/inline.h \
-		src/*/*.[ch]
+		$sources
 } >"${TMPDIR:-/tmp}/baton-tidy.$$"
 LC_ALL=C awk -f $mutants/applies.awk - $mutants/quick.txt <"${TMPDIR:-/tmp}/baton-tidy.$$"
 {
-	LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
-		include/baton/inline.h src/*/*.[ch] examples/broker/*.c examples/broker/*/*.c
-	LC_ALL=C awk -f $mutants/semantic_lua.awk src/redis/*.lua
+	LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h src/*/*/*.h \
+		examples/broker/*/*.h -- \
+		include/baton/inline.h $sources examples/broker/*.c examples/broker/*/*.c
+	LC_ALL=C awk -f $mutants/semantic_lua.awk src/companion/redis/*.lua
 } |
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/semantic_survivors.txt

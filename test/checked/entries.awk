@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What libbaton-checked needs of each public function, for test/tidy.sh:
 #
-#	awk -f entries.awk include/baton/*.h test/checked/firsts*.c src/*/*.[ch]
+#	awk -f entries.awk include/baton/*.h test/checked/firsts*.c src/*/*.[ch] src/*/*/*.[ch]
 #
 # - A function that is given a resource, or what leads to one, has a program in test/checked/firsts*
 #   whose first use is a call of that function: the checks must not stop it.

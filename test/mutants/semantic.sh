@@ -61,13 +61,14 @@ rm -rf $out/patched
 mkdir -p $out/patched
 # shellcheck disable=SC2086 # words, on purpose
 for file in $FILES; do
-	awk -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file"
+	awk -f $here/semantic.awk include/baton/*.h src/*/*.h src/*/*/*.h \
+		"${file%/*}"/*.h -- "$file"
 done >$out/all
 # shellcheck disable=SC2086 # words, on purpose
 for file in ${REDIS_FILES-}; do
 	case $file in
 	*.lua) awk -f $here/semantic_lua.awk "$file" ;;
-	*) awk -f $here/semantic.awk include/baton/*.h src/*/*.h -- "$file" ;;
+	*) awk -f $here/semantic.awk include/baton/*.h src/*/*.h src/*/*/*.h -- "$file" ;;
 	esac
 done >>$out/all
 awk -v only="${ONLY-}" '$2 ~ only && (only ~ /redis/ || $2 !~ /redis/)' $out/all >$out/chosen

@@ -45,25 +45,25 @@ case $file in
 	source=$dir/functions.c
 	object=build/redis/functions.o
 	{
-		echo '#include "redis/redis.h"'
+		echo '#include "companion/redis/redis.h"'
 		echo 'const char baton__redis_functions[] = {'
 		for part in queue.lua remote.lua names.lua; do
 			[ ! -e "$dir/$part" ] || cat "$dir/$part"
-			[ -e "$dir/$part" ] || cat "src/redis/$part"
+			[ -e "$dir/$part" ] || cat "src/companion/redis/$part"
 		done | od -An -v -t x1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'
 		echo '0};'
 	} >"$source"
 	;;
 *)
 	cp $out/patched/"$name" "$dir/$base" 2>/dev/null ||
-		awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h -- "$file" \
-			>"$dir/$base" || over "broken the generator"
+		awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h src/*/*/*.h \
+			-- "$file" >"$dir/$base" || over "broken the generator"
 	source=$dir/$base
 	object=build/${file%.c}.o
 	;;
 esac
 # shellcheck disable=SC2086 # words, on purpose
-CCACHE_DISABLE=1 $COMPILE -iquote src/redis -w '-DIF_NOT(...)=if (!(__VA_ARGS__))' \
+CCACHE_DISABLE=1 $COMPILE -iquote src/companion/redis -w '-DIF_NOT(...)=if (!(__VA_ARGS__))' \
 	'-DIF_NEVER(...)=if ((__VA_ARGS__) && 0)' '-DIF_ALWAYS(...)=if ((__VA_ARGS__) || 1)' \
 	-c -o "$dir/mutant.o" "$source" 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
 # shellcheck disable=SC2046,SC2086 # words, on purpose

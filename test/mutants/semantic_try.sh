@@ -28,7 +28,7 @@ file=$2
 function=$3
 line=$4
 case $file in
-src/redis/*) exec "${0%/*}/semantic_redis.sh" "$@" ;;
+src/companion/redis/*) exec "${0%/*}/semantic_redis.sh" "$@" ;;
 esac
 here=test/mutants
 out=build/semantic
@@ -63,8 +63,8 @@ case $file in
 esac
 mkdir -p "${place%/*}"
 cp $out/patched/"$name" "$place" 2>/dev/null ||
-	awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- \
-		"$file" >"$place" || over "broken the generator"
+	awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h src/*/*/*.h \
+		"${file%/*}"/*.h -- "$file" >"$place" || over "broken the generator"
 
 # The functions and macros of headers through which the function is used, with itself.
 users()
@@ -99,7 +99,7 @@ users()
 			for (one in found)
 				if (one != "")
 					printf "%s%s", bar++ ? "|" : "", one
-		}' include/baton/inline.h src/*/*.h
+		}' include/baton/inline.h src/*/*.h src/*/*/*.h
 }
 
 # ---- Compile: what holds the fault ----

@@ -43,7 +43,8 @@ esac || over "broken its passage is not there"
 # ---- Compile what is concerned, link the rest as it is ----
 sources=$file
 # A header: the sources that include it, as the compiler has noted for the explorer.
-[ "${file%.h}" = "$file" ] || sources=$(grep -lF " $file" build/sim/src/*/*.d |
+[ "${file%.h}" = "$file" ] || sources=$(grep -lF " $file" build/sim/src/*/*.d \
+	build/sim/src/*/*/*.d |
 	sed 's|^build/sim/||; s|\.d$|.c|')
 [ -n "$sources" ] || over "broken no source includes it"
 # The scenarios that compile the idle path, or what boards share with baton-top, themselves.

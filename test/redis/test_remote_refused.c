@@ -4,7 +4,7 @@
  */
 #include "nodes.h"
 
-#include "redis/remote.h"
+#include "companion/redis/remote.h"
 
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>

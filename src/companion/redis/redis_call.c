@@ -2,7 +2,7 @@
 /*
  * Arguments of calls, in the form of Redis's protocol, and what is in its answers.
  */
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #include <hiredis/hiredis.h>
 

@@ -8,7 +8,7 @@
  * over which the partitions were got, or not at all: a server that came back without its last
  * second has entries again that this node has read.
  */
-#include "redis/remote.h"
+#include "companion/redis/remote.h"
 
 #include "base/atomic.h"
 #include "base/platform.h"

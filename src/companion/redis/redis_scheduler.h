@@ -6,7 +6,7 @@
 #ifndef BATON_SRC_REDIS_SCHEDULER_H
 #define BATON_SRC_REDIS_SCHEDULER_H
 
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #define BATON__REDIS_MS UINT64_C(1000000) /* in ns */
 #define BATON__REDIS_US UINT64_C(1000)

@@ -3,7 +3,7 @@
  * Connecting: the connection itself, TLS, the password, the queue's functions on the server; and
  * what the server's errors mean.
  */
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #include <baton/timer.h>
 

@@ -7,7 +7,7 @@
  *
  * The clock is the server's, as the last lead() or sweep() told it.
  */
-#include "redis/redis_scheduler.h"
+#include "companion/redis/redis_scheduler.h"
 
 #include "base/platform.h"
 

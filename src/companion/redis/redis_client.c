@@ -2,7 +2,7 @@
 /*
  * The submitter's side of a queue: submit, keep alive, withdraw, and read what the task is told.
  */
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #include "base/platform.h"
 

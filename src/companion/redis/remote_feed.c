@@ -4,7 +4,7 @@
  * node owns, and of what the node is told. The tasks of a partition are submitted in the order of
  * its stream, each to the resource of its name; so they run in that order (law L2).
  */
-#include "redis/remote.h"
+#include "companion/redis/remote.h"
 
 #include "base/atomic.h"
 

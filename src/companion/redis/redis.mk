@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # libbaton-redis, which is made, and installed, where hiredis is; its examples, tests, benchmarks.
-REDIS_SOURCES := $(wildcard src/redis/*.c)
+REDIS_SOURCES := $(wildcard src/companion/redis/*.c)
 REDIS_SHARED := $(call shared_files,build/libbaton-redis)
 # Later releases of hiredis have TLS, in a library of its own.
 REDIS_LIBS := -lhiredis $(if $(wildcard /usr/include/hiredis/hiredis_ssl.h),\
@@ -9,7 +9,7 @@ HAVE_REDIS := $(call has,hiredis/hiredis.h)
 REDIS_MADE := $(if $(HAVE_REDIS),build/libbaton-redis.a $(REDIS_SHARED))
 ifdef HAVE_REDIS
 PC_FILES += build/pkgconfig/baton-redis.pc
-INSTALLED += $(call into,$(BESIDE_HEADERS:%=include/baton/%.h),include,$(INCLUDEDIR)) \
+INSTALLED += $(call into,$(call companion_headers,redis),include,$(INCLUDEDIR)) \
 	$(call into,$(REDIS_MADE),build,$(LIBDIR))
 all: $(REDIS_MADE)
 endif
@@ -18,11 +18,11 @@ redis: build/libbaton-redis.a $(REDIS_SHARED) build/pkgconfig/baton-redis.pc \
 		## libbaton-redis, a queue over Redis; needs hiredis
 
 # The server's functions, as a C file.
-REDIS_FUNCTIONS := $(addprefix src/redis/,queue.lua remote.lua names.lua)
-build/redis/functions.c: $(REDIS_FUNCTIONS)
+REDIS_FUNCTIONS := $(addprefix src/companion/redis/,queue.lua remote.lua names.lua)
+build/redis/functions.c: $(REDIS_FUNCTIONS) src/companion/redis/redis.mk
 	$(call say,LUA,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)echo '#include "redis/redis.h"' >$@
+	$(Q)echo '#include "companion/redis/redis.h"' >$@
 	$(Q)echo 'const char baton__redis_functions[] = {' >>$@
 	$(Q)cat $(REDIS_FUNCTIONS) | od -An -v -t x1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >>$@
 	$(Q)echo '0};' >>$@
@@ -31,7 +31,8 @@ $(call needs,redis,$(REDIS_SOURCES),$(VARIANTS))
 $(call archive,libbaton-redis.a,$(REDIS_SOURCES) redis/functions.c,$(VARIANTS))
 REDIS_DEFINED := -Wl,-z,defs
 $(call shared,build/libbaton-redis,$(REDIS_SOURCES:%.c=build/%.o) build/redis/functions.o \
-	build/libbaton.so,src/redis/redis.map,$$(REDIS_DEFINED),-Lbuild -lbaton $(REDIS_LIBS))
+	build/libbaton.so,src/companion/redis/redis.map,$$(REDIS_DEFINED),\
+	-Lbuild -lbaton $(REDIS_LIBS))
 
 # A program that links both libraries. Like `program` in the Makefile.
 redis_program = $(call needs,redis,$(filter %.c,$2),$(filter-out build/checked,$(or $5,build))) \

@@ -15,7 +15,7 @@
 #ifndef BATON_SRC_REDIS_REMOTE_H
 #define BATON_SRC_REDIS_REMOTE_H
 
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #include <baton/registry.h>
 #include <baton/remote.h>

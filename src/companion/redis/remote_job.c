@@ -3,7 +3,7 @@
  * A job: what `run` may call about it; and a name's batches. The jobs of a batch go to the home
  * thread together: the task `home` of the first job brings the list.
  */
-#include "redis/remote.h"
+#include "companion/redis/remote.h"
 
 #include "base/atomic.h"
 #include "base/platform.h"

@@ -7,7 +7,7 @@
  * there was no memory for one. Of a dropped job the server has all (only the answer to the commit
  * was lost) or nothing: then the next owner reads the task again.
  */
-#include "redis/remote.h"
+#include "companion/redis/remote.h"
 
 #include "base/atomic.h"
 

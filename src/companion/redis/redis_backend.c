@@ -3,7 +3,7 @@
  * A backend: takes one task at a time, keeps its lease, and hears what the scheduler wants of the
  * task. While it is idle it waits for an entry of q:out; while it runs a task, for its own orders.
  */
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #include "base/platform.h"
 

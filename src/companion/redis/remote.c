@@ -2,7 +2,7 @@
 /*
  * A node of a space: create, destroy, and the loop of its thread.
  */
-#include "redis/remote.h"
+#include "companion/redis/remote.h"
 
 #include "base/atomic.h"
 #include "base/platform.h"

@@ -4,7 +4,7 @@
  * The rules know a copy of the server's q:queue and q:run, which is made anew at each change of
  * leader. Their decisions are gathered as moves, which redis_scheduler.c sends.
  */
-#include "redis/redis_scheduler.h"
+#include "companion/redis/redis_scheduler.h"
 
 #include <baton/task.h>
 #include <baton/timer.h>

@@ -3,7 +3,7 @@
  * A connection to a queue: calls that are repeated until they are answered, and the read that waits
  * for its answer.
  */
-#include "redis/redis.h"
+#include "companion/redis/redis.h"
 
 #include "base/platform.h"
 
