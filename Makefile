@@ -7,8 +7,8 @@
 # BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
-FOLDERS := base thread future core hooks wait call executor queue pool timer module \
-	mainloop admission inspect
+FOLDERS := base thread future core hooks wait call executor queue pool timer module inspect \
+	companion/mainloop companion/admission
 # Programs: each above all layers.
 PROGRAM_FOLDERS := top
 # What libbaton-checked has above all layers.
@@ -194,7 +194,7 @@ SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
 companion_headers = $(foreach c,$1,$(HEADERS_$c:%=include/baton/%.h))
 HEADERS := $(sort $(filter-out $(call companion_headers,$(COMPANIONS)),\
 	$(wildcard include/*.h include/baton/*.h)))
-TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
+TEST_FOLDERS := test/unit $(addprefix test/unit/,$(notdir $(FOLDERS))) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
 	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the main loop (src/mainloop) needs of the loop executor beside its public calls.
+ * What the main loop (companion/mainloop) needs of the loop executor beside its public calls.
  */
 #ifndef BATON_SRC_LOOP_H
 #define BATON_SRC_LOOP_H

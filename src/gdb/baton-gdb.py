@@ -180,9 +180,10 @@ def core_file():
         return True
 
 
-# The folders of the library's sources.
+# The folders of the library's sources; those of its companions are below COMPANIONS.
 FOLDERS = ("base", "thread", "future", "core", "hooks", "wait", "call", "executor", "queue", "pool",
-           "timer", "module", "mainloop", "admission", "inspect", "checked")
+           "timer", "module", "inspect", "checked")
+COMPANIONS = "companion"
 
 
 def library_root():
@@ -198,7 +199,7 @@ def kind_of(frame, root):
     table = frame.find_sal().symtab
     path = table.filename if table is not None else ""
     above, folder = os.path.split(os.path.dirname(path))
-    if folder in FOLDERS and above == root:
+    if folder in FOLDERS and above == root or above == os.path.join(root, COMPANIONS):
         return "baton"
     shared = os.path.basename(gdb.solib_name(frame.pc()) or "")
     if "sysdeps" in path or shared.startswith(("libc.", "libc-", "libpthread", "ld-")):

@@ -4,7 +4,7 @@
  */
 #include "random.h"
 
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 
 #define MILLISECOND ((uint64_t)1000000)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "world.h"
 
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@ FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/dec
 FUZZ_inflight := test/fuzz/fuzz_inflight.c \
 	$(addprefix examples/broker/session/,inflight.c received.c)
 FUZZ_rules := test/fuzz/fuzz_rules.c \
-	$(addprefix test/admission/,model.c world.c random.c) $(wildcard src/admission/rules*.c)
+	$(addprefix test/admission/,model.c world.c random.c) \
+	$(wildcard src/companion/admission/rules*.c)
 
 FUZZ_CC ?= clang
 FUZZ_FLAGS := $(TEST_FLAGS) -O1 -g -fno-omit-frame-pointer $(ASAN)

@@ -7,7 +7,7 @@
 #include <baton/mainloop.h>
 
 #include "base/atomic.h"
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 static struct baton_mainloop loop;
 static int data; /* what an edge publishes */

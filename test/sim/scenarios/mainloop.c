@@ -8,7 +8,7 @@
 #include <baton/mainloop.h>
 
 #include "base/atomic.h"
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -2,8 +2,8 @@
 /* The heap of deadlines: no child before its parent, and short paths to the right. */
 #include "support.h"
 
-#include "mainloop/heap.h"
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/heap.h"
+#include "companion/mainloop/mainloop.h"
 
 enum { SOURCES = 257 };
 

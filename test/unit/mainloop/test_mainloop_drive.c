@@ -2,7 +2,7 @@
 /* The main loop and its host: the descriptor, wakes, nested runs, input, tasks, other threads. */
 #include "mainloop_support.h"
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 #include <baton/suspend.h>
 

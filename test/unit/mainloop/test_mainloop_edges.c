@@ -5,7 +5,7 @@
  */
 #include "mainloop_support.h"
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 enum { MANY = 4096, LOG = 12 };
 

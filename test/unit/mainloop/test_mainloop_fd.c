@@ -2,7 +2,7 @@
 /* Descriptors as sources of a main loop. */
 #include "mainloop_fd_support.h"
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 #include <errno.h>
 #include <limits.h>

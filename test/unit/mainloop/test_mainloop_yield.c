@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
 #define EXPECT(text) cr_assert_str_eq(log_take(), text)

@@ -3,12 +3,12 @@
  * What an admission does under its baton: its messages and timers call the rules, and `act` obeys
  * what the rules have decided (admission.call).
  */
-#include "admission/admission.h"
+#include "companion/admission/admission.h"
 
 #include <baton/blocking.h>
 #include <baton/timers.h>
 
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 #include "base/atomic.h"
 #include "core/stats.h"
 #include "core/submit.h"

@@ -11,7 +11,7 @@
 #ifndef BATON_SRC_DEPEND_H
 #define BATON_SRC_DEPEND_H
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 /*
  * Brings the source's place into line with `word`, as baton__source_place does (places.h). Tells

@@ -3,7 +3,7 @@
  * The rules of admission: the calls. Each checks its arguments, changes who waits and who runs
  * (rules_state.c), lets the cycle decide (rules_cycle.c), and goes on with the plan (rules_plan.c).
  */
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 
 #include "base/platform.h"
 

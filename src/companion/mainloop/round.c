@@ -4,15 +4,15 @@
  * pick submits itself again while the round goes on, so other tasks of the resource run in between.
  * If the caller of the round holds the baton already, the sources run within the call, in a frame.
  */
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 #include "base/futex.h"
 #include "core/frame.h"
 #include "core/stats.h"
 #include "executor/loop.h"
-#include "mainloop/depend.h"
-#include "mainloop/descriptor.h"
-#include "mainloop/places.h"
+#include "companion/mainloop/depend.h"
+#include "companion/mainloop/descriptor.h"
+#include "companion/mainloop/places.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 /*
  * The heap of deadlines. A link's _next is its left child, _prev the right one.
  */
-#include "mainloop/heap.h"
+#include "companion/mainloop/heap.h"
 
 #include "base/platform.h"
 

@@ -5,7 +5,7 @@
  * released for the last time. No thread waits: each step begins in the function that is called at
  * the end of the step before.
  */
-#include "admission/admission.h"
+#include "companion/admission/admission.h"
 
 #include "base/atomic.h"
 

@@ -6,7 +6,7 @@
 #ifndef BATON_SRC_PLACES_H
 #define BATON_SRC_PLACES_H
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 /* Makes the lists empty. */
 void baton__places_init(struct baton__mainloop *loop);

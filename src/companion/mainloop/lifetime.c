@@ -2,13 +2,13 @@
 /*
  * A main loop's beginning and end, and what the host asks it.
  */
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 #include "base/futex.h"
 #include "executor/loop.h"
-#include "mainloop/depend.h"
-#include "mainloop/descriptor.h"
-#include "mainloop/places.h"
+#include "companion/mainloop/depend.h"
+#include "companion/mainloop/descriptor.h"
+#include "companion/mainloop/places.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The decisions: who starts, which default is brought down, which interactive task is halted. The
  * steps' numbers are those of <baton/rules.h>.
  */
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 
 #include "base/platform.h"
 

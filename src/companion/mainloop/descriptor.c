@@ -3,10 +3,10 @@
  * Watched descriptors. Entries are level-triggered: a source that leaves data unread is ready again
  * in the next round.
  */
-#include "mainloop/descriptor.h"
+#include "companion/mainloop/descriptor.h"
 
 #include "executor/loop.h"
-#include "mainloop/places.h"
+#include "companion/mainloop/places.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,12 +2,12 @@
 /*
  * Admission: the calls. Each call checks its arguments, and submits a message to `_resource`.
  */
-#include "admission/admission.h"
+#include "companion/admission/admission.h"
 
 #include <baton/thread.h>
 #include <baton/timers.h>
 
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 #include "base/atomic.h"
 #include "future/future.h"
 #include "timer/timer.h"

@@ -36,7 +36,7 @@
  * throw the plan away (BATON__PLAN_NONE). If a task runs longer, or starts later, than planned, the
  * next pass makes all earlier estimates invalid (_late).
  */
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 
 #include "base/platform.h"
 

@@ -6,9 +6,9 @@
  * word alone; the inbox is taken whole. Progress: lock-free: a CAS fails only because of another
  * start, stop, run or post.
  */
-#include "mainloop/depend.h"
-#include "mainloop/descriptor.h"
-#include "mainloop/places.h"
+#include "companion/mainloop/depend.h"
+#include "companion/mainloop/descriptor.h"
+#include "companion/mainloop/places.h"
 
 #include "executor/loop.h"
 

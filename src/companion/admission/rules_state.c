@@ -5,7 +5,7 @@
  * by its start, and the list of its assigned class. Interactive tasks and halted tasks have a list
  * each; lost tasks are only counted.
  */
-#include "admission/rules.h"
+#include "companion/admission/rules.h"
 
 #include "base/platform.h"
 

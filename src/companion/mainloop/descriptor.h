@@ -24,7 +24,7 @@
 #ifndef BATON_SRC_DESCRIPTOR_H
 #define BATON_SRC_DESCRIPTOR_H
 
-#include "mainloop/mainloop.h"
+#include "companion/mainloop/mainloop.h"
 
 struct baton__descriptor {
 	struct baton_source_link watching; /* sources in place WATCHED */

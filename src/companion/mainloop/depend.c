@@ -2,10 +2,10 @@
 /*
  * Dependencies: edges between the records of sources, the search for a cycle, and its names.
  */
-#include "mainloop/depend.h"
+#include "companion/mainloop/depend.h"
 
 #include "executor/loop.h"
-#include "mainloop/places.h"
+#include "companion/mainloop/places.h"
 
 #include <errno.h>
 #include <stdlib.h>

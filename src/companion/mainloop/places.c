@@ -2,10 +2,10 @@
 /*
  * The places of a loop's sources.
  */
-#include "mainloop/places.h"
+#include "companion/mainloop/places.h"
 
-#include "mainloop/descriptor.h"
-#include "mainloop/heap.h"
+#include "companion/mainloop/descriptor.h"
+#include "companion/mainloop/heap.h"
 
 /* The pause before a source whose descriptor found no memory tries again. */
 #define RETRY_NS (10 * BATON_MILLISECOND)
