@@ -18,6 +18,7 @@
  *                               | may run beside                 | from
  *   join                        | everything but destroy         | the resource's owner
  *   leave                       | everything but destroy         | the resource's owner
+ *   show                        | everything but leave, destroy  | a task of the resource
  *   pool_add, pool_remove,      | everything but destroy         | any thread
  *   refresh, dump, trace_*      |                                |
  *   create, destroy             | nothing                        | the owner
@@ -103,6 +104,17 @@ int baton_board_join(struct baton_board *board, struct baton_resource *resource,
  * dump (microseconds).
  */
 void baton_board_leave(struct baton_board *board, struct baton_resource *resource) BATON_NONNULL;
+
+/*
+ * Shows `function` as what the resource runs, in place of the running task's own function, until
+ * the task returns or shows another one. For a task that calls one of many functions: of an event
+ * loop, of an interpreter. Returns what was shown before; NULL where the resource is on no board.
+ *
+ * Thread safety: a task of the resource, on its own thread. Blocking: never.
+ */
+typedef void (*baton_shown_fn)(void);
+baton_shown_fn baton_board_show(struct baton_resource *resource, baton_shown_fn function)
+	BATON_NONNULL_AT(1);
 
 /*
  * Shows a pool under that name. The board copies the pool's counters when baton_board_refresh() is

@@ -353,6 +353,18 @@ FIRST(baton_board_join)
 	baton_board_destroy(board);
 }
 
+static void *run_show(void *arg)
+{
+	MUST(!baton_board_show(&r, NULL));
+	return arg;
+}
+
+/* On no board. */
+FIRST(baton_board_show)
+{
+	MUST(!baton_call(&r, run_show, NULL, NULL));
+}
+
 /* First a resource that is on no board. The resource's end comes when its line is another's. */
 FIRST(baton_board_leave)
 {

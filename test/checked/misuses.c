@@ -50,6 +50,7 @@ static const struct row {
 	ROW(call_null, "baton_call: the function is NULL"),
 	ROW(post_null, "baton_post: the function is NULL"),
 	ROW(async_null, "baton_async: the function is NULL"),
+	ROW(shown_from_outside, "baton_board_show: this thread does not run the resource"),
 	ROW(resource_zeroed, "baton_submit: \"topic/7\" was zeroed, initialised anew",
             "while 1 task waits", "by baton_submit", "close and await it first"),
 	ROW(nameless_zeroed, "baton_submit: \"(no name)\" was zeroed", "by baton_submit"),

@@ -41,6 +41,7 @@ void call_null(void);
 void post_null(void);
 void async_null(void);
 
+void shown_from_outside(void);
 void resource_zeroed(void);
 void nameless_zeroed(void);
 void resource_initialised_again(void);

@@ -2,6 +2,8 @@
 /* Misuses of resources. */
 #include "misuses.h"
 
+#include <baton/board.h>
+
 /* Runs `run` as a task of topic/7, so that what it submits to topic/7 waits. */
 static void in_task(baton_task_fn run)
 {
@@ -20,6 +22,11 @@ static int zero_resource(struct baton_task *task)
 	memset(&topic, 0, sizeof(topic));
 	(void)baton_submit(&topic, &second);
 	return 0;
+}
+
+void shown_from_outside(void)
+{
+	(void)baton_board_show(&topic, NULL);
 }
 
 void resource_zeroed(void)

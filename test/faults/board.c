@@ -12,8 +12,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void *nothing(void *arg)
+/* The call's own function is shown again in the end. */
+static void *shows(void *arg)
 {
+	struct baton_resource *resource = baton_current();
+	const baton_shown_fn own = USE(baton_board_show(resource, NULL));
+
+	EXPECT(own && !USE(baton_board_show(resource, own)));
 	return arg;
 }
 
@@ -30,7 +35,7 @@ static void show(const struct baton_board_options *options)
 	EXPECT(TRY(baton_board_join(board, &resource, NULL, &stats)) == 0 && stats);
 	EXPECT(TRY(baton_board_pool_add(board, pool, "workers")) == 0);
 	EXPECT(TRY(baton_board_trace_start(board)) == 0);
-	INSIST(baton_call(&resource, nothing, NULL, NULL), true);
+	INSIST(baton_call(&resource, shows, NULL, NULL), true);
 	(void)TRY(baton_board_trace_stop(board, "/dev/null"));
 	USE(baton_board_refresh(board));
 	EXPECT(TRY(baton_board_dump(board, -1)) < 0);

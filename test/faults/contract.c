@@ -49,6 +49,7 @@ static const struct function {
 	{"baton_board_destroy", {0}},
 	{"baton_board_join", {0}},
 	{"baton_board_leave", {0}},
+	{"baton_board_show", {0}},
 	{"baton_board_pool_add", {0}},
 	{"baton_board_pool_remove", {0}},
 	{"baton_board_refresh", {0}},

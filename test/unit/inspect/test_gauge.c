@@ -171,6 +171,25 @@ static int timer_runs(struct baton_timer *timer)
 	return look();
 }
 
+static int another_runs(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+/* Shows another function, and then its own again. */
+static int shower_runs(struct baton_task *task)
+{
+	const baton_shown_fn own = baton_board_show(&shown, (baton_shown_fn)another_runs);
+	const uintptr_t function = stats->_function;
+
+	(void)task;
+	if (own == (baton_shown_fn)shower_runs &&
+	    baton_board_show(&shown, own) == (baton_shown_fn)another_runs)
+		seen = function;
+	return 0;
+}
+
 static int io_runs(struct baton_io *io)
 {
 	(void)io;
@@ -218,6 +237,7 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	struct baton_window window;
 	struct baton_board *board;
 	struct baton_timer timer;
+	struct baton_task task;
 	struct baton_io io;
 	int fds[2];
 
@@ -227,6 +247,9 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	baton_labelled_init(&labelled, task_runs, NULL);
 	cr_assert_eq(baton_submit(&shown, &labelled.task), 0);
 	expect_seen((uintptr_t)task_runs, "labelled");
+	baton_task_init(&task, shower_runs, NULL);
+	cr_assert_eq(baton_submit(&shown, &task), 0);
+	expect_seen((uintptr_t)another_runs, "shown by the task");
 	baton_window_init(&window, &shown, 1);
 	baton_windowed_init(&windowed, &window, task_runs, NULL);
 	cr_assert_eq(baton_submit_later(&shown, &windowed.task), 0);
