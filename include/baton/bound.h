@@ -95,7 +95,7 @@ enum baton_bound_policy {
 	 * that is larger than the limit.
 	 *
 	 * The library's own submits (runs of timers and triggers, items of fan-outs, continuations)
-	 * never wait: they are refused as by REFUSE.
+	 * never wait: they are refused as by REFUSE. So is baton_try_submit_later().
 	 */
 	BATON_BOUND_WAIT,
 };

@@ -16,6 +16,12 @@ FIRST(baton_submit_later)
 	ran();
 }
 
+FIRST(baton_try_submit_later)
+{
+	MUST(!baton_try_submit_later(&r, &t));
+	ran();
+}
+
 FIRST(baton_submit_batch)
 {
 	struct baton_task *const tasks[] = {&t};

@@ -195,6 +195,7 @@ static const struct function {
 	{"baton_resource_stats_read", {0}},
 	{"baton_submit", {SUBMIT}},
 	{"baton_submit_later", {SUBMIT}},
+	{"baton_try_submit_later", {FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, EAGAIN}},
 	{"baton_submit_batch", {SUBMIT}},
 	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, BOUNDED}},
 	{"baton_try_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, EAGAIN}},

@@ -227,6 +227,25 @@ SCENARIO(extended, wait_for_room_beside_a_window)
 	USE(baton_window_deinit(&window));
 }
 
+/* The occupant's successor has the room. */
+SCENARIO(extended, no_wait_for_room)
+{
+	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
+	struct occupant occupant;
+	struct baton_bound bound;
+
+	bounded_begin(&bounded, &bound, &limits);
+	occupy(&occupant, &bounded.resource);
+	INSIST(baton_try_submit_later(&bounded.resource, &bounded.probes[0].task),
+	       probe_untouched(&bounded.probes[0]));
+	EXPECT(TRY(baton_try_submit_later(&bounded.resource, &bounded.probes[1].task)) == -EAGAIN);
+	EXPECT(probe_untouched(&bounded.probes[1]));
+	leave(&occupant);
+	EXPECT(probe_done(&bounded.probes[0]));
+	resource_end(&bounded.resource);
+}
+
 /* In a task of the resource, where it could only wait for itself. */
 static void *submit_both(void *arg)
 {

@@ -101,6 +101,22 @@ Test(bound_wait, the_time_is_over_and_the_task_untouched, .timeout = 10)
 	end(scene);
 }
 
+Test(bound_wait, a_submit_that_never_waits_is_refused, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+
+	fill(scene);
+	cr_assert_eq(baton_try_submit_later(&scene->resource, &scene->steps[MAX].task), -EAGAIN);
+	cr_assert_eq(counts_of(scene).waited, 0);
+	cr_assert_eq(counts_of(scene).refused, 1);
+	stash_run(&scene->stash);
+	cr_assert_eq(baton_try_submit_later(&scene->resource, &scene->steps[MAX].task), 0);
+	cr_assert_eq(scene->journal.count, MAX);
+	stash_run(&scene->stash);
+	cr_assert(journal_counts_up(&scene->journal, 0, MAX + 1));
+	end(scene);
+}
+
 static void *submit_last(void *arg)
 {
 	struct scene *scene = arg;
