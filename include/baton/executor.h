@@ -82,7 +82,8 @@ struct baton_job *baton_job_next(const struct baton_job *job) BATON_NONNULL;
  *   - the resource has a time limit (quantum_ns, capture_ns), and it has passed. The time of
  *     a stay is counted from the second task of the stay, or from the first call of this function
  *     during the stay;
- *   - a job waits in the executor of this thread, and no other thread of that executor is free.
+ *   - a job waits in the executor of this thread, and no other thread of that executor is free;
+ *   - the thread owns a loop executor, whose function says so (baton_loop_set_should_yield()).
  * On a thread that belongs to no executor, and drives none, only the first two count.
  *
  * Thread safety: any thread, about itself; outside tasks and jobs false. Blocking: never. Cost: no

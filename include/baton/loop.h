@@ -11,6 +11,7 @@
 #ifndef BATON_LOOP_H
 #define BATON_LOOP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <baton/attributes.h>
@@ -29,6 +30,27 @@ int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
 
 /* From now on the calling thread drives the loop. Errors: see thread.h. */
 int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
+
+/* Is the calling thread the owner? Thread safety: any thread. Blocking: never. */
+bool baton_loop_is_owner(const struct baton_loop *loop) BATON_NONNULL;
+
+/*
+ * Makes the descriptor readable, so that the owner comes and calls baton_loop_run(), although no
+ * job waits: for work of the program's own that the owner has to do.
+ *
+ * Thread safety: any thread. Blocking: never. In a fork's child it does nothing.
+ */
+void baton_loop_wake(struct baton_loop *loop) BATON_NONNULL;
+
+/*
+ * Sets a function that says whether the owner has other work to do: input, say.
+ * baton_should_yield() asks it on the owner's thread, in a task or job of this executor, when
+ * nothing else says yes. The function must be short, and must not wait. NULL: no such function.
+ *
+ * Thread safety: the owner, or before there is one.
+ */
+void baton_loop_set_should_yield(struct baton_loop *loop, bool (*should_yield)(void *arg),
+                                 void *arg) BATON_NONNULL_AT(1);
 
 /*
  * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);

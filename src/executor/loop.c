@@ -2,12 +2,11 @@
 /*
  * The loop executor: an eventfd tells a thread in an event loop that jobs wait.
  */
-#include "executor/loop.h"
-
-#include "base/checked.h"
+#include <baton/loop.h>
 
 #include "executor/driven.h"
 
+#include "base/checked.h"
 #include "core/place.h"
 
 #include <errno.h>
@@ -18,11 +17,11 @@
 struct baton_loop {
 	struct baton__driven driven;
 	int fd;
-	bool (*yields)(void *arg);
-	void *yields_arg;
+	bool (*should_yield)(void *arg);
+	void *arg; /* of should_yield */
 };
 
-void baton__loop_signal(struct baton_loop *loop)
+static void signal_loop(struct baton_loop *loop)
 {
 	uint64_t one = 1;
 
@@ -35,26 +34,14 @@ void baton__loop_signal(struct baton_loop *loop)
  * takes the inbox: no signal is lost. */
 static void signal_driven(struct baton__driven *driven)
 {
-	baton__loop_signal(baton_container_of(driven, struct baton_loop, driven));
+	signal_loop(baton_container_of(driven, struct baton_loop, driven));
 }
 
 static bool yields(struct baton__driven *driven)
 {
 	const struct baton_loop *loop = baton_container_of(driven, struct baton_loop, driven);
 
-	return loop->yields(loop->yields_arg);
-}
-
-void baton__loop_set_yields(struct baton_loop *loop, bool (*function)(void *arg), void *arg)
-{
-	loop->yields = function;
-	loop->yields_arg = arg;
-	loop->driven.yields = yields;
-}
-
-bool baton__loop_owned(const struct baton_loop *loop)
-{
-	return baton__driven_owned(&loop->driven);
+	return loop->should_yield(loop->arg);
 }
 
 BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
@@ -90,6 +77,29 @@ BATON_EXPORT int baton_loop_fd(const struct baton_loop *loop)
 	return loop->fd;
 }
 
+BATON_EXPORT void baton_loop_wake(struct baton_loop *loop)
+{
+	BATON__CHECKED(owned(loop, __func__));
+	/* A fork's child shares the descriptor with its parent. */
+	if (!baton__forked())
+		signal_loop(loop);
+}
+
+BATON_EXPORT void baton_loop_set_should_yield(struct baton_loop *loop,
+                                              bool (*should_yield)(void *arg), void *arg)
+{
+	BATON__CHECKED(owned(loop, __func__));
+	loop->should_yield = should_yield;
+	loop->arg = arg;
+	loop->driven.yields = should_yield ? yields : NULL;
+}
+
+BATON_EXPORT bool baton_loop_is_owner(const struct baton_loop *loop)
+{
+	BATON__CHECKED(owned(loop, __func__));
+	return baton__driven_owned(&loop->driven);
+}
+
 BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 {
 	BATON__CHECKED(owned(loop, __func__));
@@ -118,7 +128,7 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 		baton__driven_run(job);
 	}
 	if (loop->driven.list)
-		baton__loop_signal(loop);
+		signal_loop(loop);
 	return count;
 }
 

@@ -151,6 +151,11 @@ static void *run_sent(void *arg)
 	return NULL;
 }
 
+static bool never(void *arg)
+{
+	return arg;
+}
+
 static void loop_with(size_t jobs_max)
 {
 	struct baton_loop *loop = NULL;
@@ -164,7 +169,10 @@ static void loop_with(size_t jobs_max)
 	config.executor = USE(baton_loop_executor(loop));
 	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
-	EXPECT(!is_readable(loop));
+	USE(baton_loop_set_should_yield(loop, never, NULL));
+	EXPECT(!is_readable(loop) && !USE(baton_loop_is_owner(loop)));
+	USE(baton_loop_wake(loop));
+	EXPECT(is_readable(loop));
 	elsewhere(send, &sender);
 	EXPECT(is_readable(loop));
 	elsewhere(run_sent, &looper);

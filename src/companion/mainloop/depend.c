@@ -3,8 +3,6 @@
  * Dependencies: edges between the records of sources, the search for a cycle, and its names.
  */
 #include "companion/mainloop/depend.h"
-
-#include "executor/loop.h"
 #include "companion/mainloop/places.h"
 
 #include <errno.h>
@@ -374,7 +372,7 @@ static struct baton__mainloop *own_loop(const struct baton_source *source, int *
 	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
 
 	*error = -ESHUTDOWN;
-	if (loop && !baton__loop_owned(loop->executor)) {
+	if (loop && !baton_loop_is_owner(loop->executor)) {
 		*error = -EPERM;
 		return NULL;
 	}

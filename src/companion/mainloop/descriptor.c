@@ -4,8 +4,6 @@
  * in the next round.
  */
 #include "companion/mainloop/descriptor.h"
-
-#include "executor/loop.h"
 #include "companion/mainloop/places.h"
 
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include "companion/mainloop/mainloop.h"
 
 #include "base/futex.h"
-#include "executor/loop.h"
 #include "companion/mainloop/depend.h"
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
@@ -35,7 +34,7 @@ static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_o
 		baton_loop_destroy(loop->executor);
 		return error;
 	}
-	baton__loop_set_yields(loop->executor, baton__mainloop_yields, loop);
+	baton_loop_set_should_yield(loop->executor, baton__mainloop_yields, loop);
 	if (options)
 		loop->options = *options;
 	loop->config.executor = baton_loop_executor(loop->executor);
@@ -103,7 +102,7 @@ BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
 
 	if (!loop)
 		return -ESHUTDOWN;
-	if (!baton__loop_owned(loop->executor))
+	if (!baton_loop_is_owner(loop->executor))
 		return -EPERM;
 	if (loop->round || loop->running || baton__thread_holds(baton__self, &loop->resource))
 		return -EDEADLK;

@@ -3,7 +3,6 @@
  * The places of a loop's sources.
  */
 #include "companion/mainloop/places.h"
-
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/heap.h"
 

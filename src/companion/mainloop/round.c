@@ -9,7 +9,6 @@
 #include "base/futex.h"
 #include "core/frame.h"
 #include "core/stats.h"
-#include "executor/loop.h"
 #include "companion/mainloop/depend.h"
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
@@ -215,7 +214,7 @@ static int run_pick(struct baton_task *task)
 	if (!round)
 		/* The resource was suspended when the round ended, or the owner runs this task in a
 		 * wait. The host is told to run the loop again. */
-		baton__loop_signal(loop->executor);
+		baton_loop_wake(loop->executor);
 	else if (step(loop, round) && wants_pick(loop, round))
 		submit_pick(loop, round);
 	return 0;
@@ -315,7 +314,7 @@ static void publish_alarm(struct baton__mainloop *loop)
 			loop->pick_queued ? BATON_NEVER : baton__mainloop_next_due(loop);
 
 		if (!due || tries == PUBLISH_TRIES) {
-			baton__loop_signal(loop->executor);
+			baton_loop_wake(loop->executor);
 			return;
 		}
 		/* [mainloop.alarm] seq_cst: before the look at the inbox; pairs with
@@ -347,7 +346,7 @@ static struct baton__mainloop *enter_loop(const struct baton_mainloop *handle, i
 		*error = -ECHILD;
 	else if (!loop)
 		*error = -ESHUTDOWN;
-	else if (!baton__loop_owned(loop->executor))
+	else if (!baton_loop_is_owner(loop->executor))
 		*error = -EPERM;
 	else if (loop->asks || baton__depth(baton__self) >= BATON_NESTING_MAX)
 		*error = -EDEADLK;
@@ -447,7 +446,7 @@ BATON_EXPORT int baton_mainloop_pass(struct baton_mainloop *handle, uint64_t ns)
 
 	if (!loop)
 		return -ESHUTDOWN;
-	if (!baton__loop_owned(loop->executor))
+	if (!baton_loop_is_owner(loop->executor))
 		return -EPERM;
 	now = baton__mainloop_clock(loop);
 	if (!loop->options.deterministic || !loop->running || ns > BATON_MAINLOOP_TIME_MAX - now)
@@ -480,5 +479,5 @@ BATON_EXPORT bool baton_mainloop_should_yield(struct baton_mainloop *handle)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(handle);
 
-	return loop && baton__loop_owned(loop->executor) && baton__mainloop_yields(loop);
+	return loop && baton_loop_is_owner(loop->executor) && baton__mainloop_yields(loop);
 }

@@ -10,8 +10,6 @@
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
 
-#include "executor/loop.h"
-
 #include <errno.h>
 
 #define POSTED BATON__SOURCE_POSTED
@@ -51,7 +49,7 @@ void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due)
 			continue;
 		/* Relaxed: a counter. */
 		(void)add_relaxed(&loop->stats.wakes, 1);
-		baton__loop_signal(loop->executor);
+		baton_loop_wake(loop->executor);
 		return;
 	}
 }
@@ -186,7 +184,7 @@ static uint64_t change_posted(struct baton__mainloop *loop, struct baton_source 
 static uint64_t change(struct baton__mainloop *loop, struct baton_source *source,
                        struct change change)
 {
-	return baton__loop_owned(loop->executor) ? change_own(loop, source, change)
+	return baton_loop_is_owner(loop->executor) ? change_own(loop, source, change)
 	                                         : change_posted(loop, source, change);
 }
 
