@@ -181,7 +181,7 @@ static int control_epoll(const struct baton__mainloop *loop, const struct baton_
 	int result;
 
 	/* A fork's child shares the instance with its parent; the entries are the parent's. */
-	if (baton__forked())
+	if (baton__mainloop_forked())
 		return 0;
 	result = epoll_ctl(loop->epoll, first, record->fd, &event);
 	/* The kernel removes the entry of a descriptor that is closed. So a DEL may fail, and a new
@@ -274,7 +274,7 @@ void baton__descriptors_poll(struct baton__mainloop *loop)
 	int count;
 
 	/* The child of a fork would take an event from its parent (descriptor.once). */
-	if (!loop->watched || baton__forked())
+	if (!loop->watched || baton__mainloop_forked())
 		return;
 	baton__descriptors_tell(loop);
 	loop->polled = loop->now;

@@ -4,21 +4,26 @@
  */
 #include "companion/mainloop/mainloop.h"
 
-#include "base/futex.h"
 #include "companion/mainloop/depend.h"
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* So many tasks of the loop's resource, sources included, run before the executor's next job. */
 #define QUANTUM 1024
 
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop)
 {
+	struct timespec now;
+
 	/* Relaxed: a time. */
-	return loop->options.deterministic ? load_relaxed(&loop->virtual_now) : baton__now_ns();
+	if (loop->options.deterministic)
+		return load_relaxed(&loop->virtual_now);
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * BATON_SECOND + (uint64_t)now.tv_nsec;
 }
 
 static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_options *options)
@@ -104,7 +109,7 @@ BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
 		return -ESHUTDOWN;
 	if (!baton_loop_is_owner(loop->executor))
 		return -EPERM;
-	if (loop->round || loop->running || baton__thread_holds(baton__self, &loop->resource))
+	if (loop->round || loop->running || baton_held(&loop->resource))
 		return -EDEADLK;
 	/* -EALREADY: the user has closed the resource, or an earlier destroy has. */
 	(void)baton_resource_close(&loop->resource);

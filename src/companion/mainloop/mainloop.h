@@ -46,11 +46,13 @@
 
 #include <baton/mainloop.h>
 #include <baton/task_type.h>
+#include <baton/thread.h>
 
 #include "base/atomic.h"
 #include "base/count.h"
 #include "base/platform.h"
-#include "thread/thread.h"
+
+#include <errno.h>
 
 #define BATON__SOURCE_POSTED ((uint64_t)1)
 #define BATON__SOURCE_ACTIVE ((uint64_t)2)
@@ -108,6 +110,7 @@ struct baton__round {
 	size_t may_run;    /* sources that the round may still run */
 	int64_t count;     /* sources that the round has run */
 	uint32_t levels;   /* the priorities that the round may run, as bits */
+	uint32_t depth;    /* of nested rounds; 1: the outermost */
 	bool asked;        /* the CUSTOM sources were asked in this round */
 	bool gave_way;     /* an idle source gave way to input: the round is over */
 	int error;
@@ -165,6 +168,12 @@ BATON_INLINE struct baton__mainloop *baton__mainloop_of(const struct baton_mainl
 	return handle ? load_acquire(&handle->_loop) : NULL;
 }
 
+/* Is this process a fork's child, which shares the loop with its parent? The owner. */
+BATON_INLINE bool baton__mainloop_forked(void)
+{
+	return baton_thread_attach() == -ECHILD;
+}
+
 /* The deadline that a word asks for. */
 BATON_INLINE uint64_t baton__source_due(uint64_t word)
 {
@@ -180,6 +189,9 @@ BATON_INLINE struct baton_source *baton__source_of(struct baton_source_link *lin
 
 /* The time on the loop's clock. Any thread. */
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop);
+
+/* The deadline `delay_ns` from now, in the form of the word's DUE. Any thread. */
+uint64_t baton__mainloop_due_after(const struct baton__mainloop *loop, uint64_t delay_ns);
 
 /*
  * The owner takes the inbox, and settles its sources. Returns how many were settled. After `steps`

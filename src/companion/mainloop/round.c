@@ -2,13 +2,12 @@
 /*
  * Running a loop's sources: one at a time, each in a task of the loop's resource (the pick). The
  * pick submits itself again while the round goes on, so other tasks of the resource run in between.
- * If the caller of the round holds the baton already, the sources run within the call, in a frame.
+ * If the caller of the round holds the baton already, the sources run within the call.
  */
 #include "companion/mainloop/mainloop.h"
 
-#include "base/futex.h"
-#include "core/frame.h"
-#include "core/stats.h"
+#include <baton/board.h>
+
 #include "companion/mainloop/depend.h"
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
@@ -71,9 +70,7 @@ static void finish_source(struct baton__mainloop *loop, struct baton_source *sou
 	uint64_t next;
 
 	if (config->again && config->kind == BATON_SOURCE_TIMER)
-		due = baton__time_after(baton__mainloop_clock(loop), config->period_ns);
-	if (due > BATON_MAINLOOP_TIME_MAX)
-		due = BATON_MAINLOOP_TIME_MAX;
+		due = baton__mainloop_due_after(loop, config->period_ns);
 	/* Ends: as in claim_source.
 	 * [source.word] acquire: what a starter did; pairs with [source.word] in change_posted */
 	do {
@@ -105,7 +102,7 @@ static void enter_source(struct baton__mainloop *loop, struct baton__round *roun
 	loop->running = &run;
 	baton__count(&loop->stats.runs, 1);
 	/* A trace reads the shown function when the pick has ended. */
-	baton__stats_show(&loop->resource, (uintptr_t)source->_config->fn);
+	(void)baton_board_show(&loop->resource, (baton_shown_fn)source->_config->fn);
 	status = source->_config->fn(source);
 	loop->running = run.below;
 	if (status < 0)
@@ -265,28 +262,26 @@ static uint32_t levels_now(const struct baton__mainloop *loop)
 
 static bool held(const struct baton__mainloop *loop)
 {
-	return baton__thread_holds(baton__self, &loop->resource);
+	return baton_held(&loop->resource);
 }
 
 static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 {
-	struct baton__frame frame;
-	uintptr_t shown;
+	baton_shown_fn shown;
 
 	round->below = loop->round;
+	round->depth = loop->round ? loop->round->depth + 1 : 1;
 	loop->round = round;
 	round->asked = false;
 	(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	baton__descriptors_poll(loop);
 	if (held(loop)) {
 		/* After this round a board shows the outer source, or task, again. */
-		shown = baton__stats_shown(&loop->resource);
-		baton__frame_push(&frame, &loop->resource);
+		shown = baton_board_show(&loop->resource, NULL);
 		/* Ends: `may_run` counts down, or nothing is ready. */
 		while (step(loop, round))
 			;
-		baton__frame_pop(&frame);
-		baton__stats_show(&loop->resource, shown);
+		(void)baton_board_show(&loop->resource, shown);
 	} else {
 		drive_round(loop, round);
 	}
@@ -341,14 +336,14 @@ static struct baton__mainloop *enter_loop(const struct baton_mainloop *handle, i
 {
 	struct baton__mainloop *loop = baton__mainloop_of(handle);
 
-	*error = 0;
-	if (baton__forked())
-		*error = -ECHILD;
-	else if (!loop)
+	*error = baton_thread_attach();
+	if (*error)
+		return NULL;
+	if (!loop)
 		*error = -ESHUTDOWN;
 	else if (!baton_loop_is_owner(loop->executor))
 		*error = -EPERM;
-	else if (loop->asks || baton__depth(baton__self) >= BATON_NESTING_MAX)
+	else if (loop->asks || (loop->round && loop->round->depth >= BATON_NESTING_MAX))
 		*error = -EDEADLK;
 	return *error ? NULL : loop;
 }

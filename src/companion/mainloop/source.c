@@ -188,8 +188,7 @@ static uint64_t change(struct baton__mainloop *loop, struct baton_source *source
 	                                         : change_posted(loop, source, change);
 }
 
-/* The deadline `delay_ns` from now, in the form of the word's DUE. */
-static uint64_t due_after(const struct baton__mainloop *loop, uint64_t delay_ns)
+uint64_t baton__mainloop_due_after(const struct baton__mainloop *loop, uint64_t delay_ns)
 {
 	uint64_t due = BATON_MAINLOOP_TIME_MAX;
 
@@ -231,7 +230,7 @@ static bool has_fd(const struct baton_source *source)
 static int start_source(struct baton_source *source, struct baton__mainloop *loop,
                         uint64_t delay_ns)
 {
-	const uint64_t due = due_after(loop, delay_ns);
+	const uint64_t due = baton__mainloop_due_after(loop, delay_ns);
 	const struct change start = {
 		~(POSTED | RUNNING | PARENT),
 		due << BATON__SOURCE_DUE_SHIFT | ACTIVE | FRESH,
