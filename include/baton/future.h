@@ -260,9 +260,10 @@ int baton_future_cancel(struct baton_future *future) BATON_NONNULL;
 int baton_future_complete(struct baton_future *future, int status, void *value) BATON_NONNULL_AT(1);
 
 /*
- * A continuation: a task for a resource, or a job for an executor, to be submitted when a future is
- * complete.
- * Ownership: the caller's memory; baton's from then() until the task or job is entered.
+ * A continuation is what happens when a future is complete (or a group is empty): a task is
+ * submitted to its resource, a job is scheduled on its executor, or a function is called on the
+ * completing thread.
+ * Ownership: the caller's memory; baton's from then() until the task, job or function is entered.
  */
 struct baton_continuation {
 	struct baton_continuation *_next;
@@ -277,9 +278,38 @@ void baton_continuation_task(struct baton_continuation *continuation,
 void baton_continuation_job(struct baton_continuation *continuation,
                             struct baton_executor *executor, struct baton_job *job) BATON_NONNULL;
 
+typedef void (*baton_told_fn)(void *arg);
+
+/*
+ * A function that is told of the end: fn(arg) is called on the thread that completes the future, or
+ * on this thread, inside then(), if the future is complete already. It needs no resource and no
+ * job. So it is the way to free a node, to resume a coroutine, to notify another library. It may
+ * free the future and the continuation: baton touches neither any more. (The future of an async it
+ * frees, and reads, by a reference of its own.) Every end tells: done, failed, cancelled; a promise
+ * and a group, too. A refused submit is no end.
+ *
+ * The completing thread may be in the middle of a task of any resource. So, inside the function:
+ *   nothing runs that the function submits. A task for an idle resource goes to the resource's
+ *     executor; if that has shut down, the task runs on this thread, when its stack is unwound.
+ *   a call, a wait and whatever else would block returns -EDEADLK, also for an idle resource. (Not
+ *     a wait for what is over already.) libbaton-checked ends the process.
+ *   baton_current() is NULL.
+ *   a future that the function completes, or cancels, is complete at once, and its sleepers are
+ *     woken. Its continuations follow when the function has returned: a function may tell the next
+ *     one, in a chain without end, on a small stack.
+ *
+ * Keep the function short: the completing thread's resource waits for it. Where callbacks have
+ * nested BATON_NESTING_MAX deep, the function is called later on this thread, as `cancelled` of a
+ * refused task is: see then().
+ *
+ * Thread safety: the owner. Blocking: never.
+ */
+void baton_continuation_function(struct baton_continuation *continuation, baton_told_fn fn,
+                                 void *arg) BATON_NONNULL_AT(1, 2);
+
 /*
  * When the future is complete (immediately, if it is already), the continuation's task is submitted
- * to its resource, or its job is scheduled.
+ * to its resource, its job is scheduled, or its function is called.
  *
  * Thread safety: any thread. Blocking: never.
  * Ordering: all that the first task did happens-before the continuation. Continuations registered

@@ -97,7 +97,8 @@ BATON_MUST_USE int baton_group_wait(struct baton_group *group, const struct time
 
 /*
  * When the count is zero (immediately, if it is already) the continuation fires: its task is
- * submitted, its job scheduled; see baton_future_then(), also for ownership and refusals.
+ * submitted, its job scheduled, or its function called. See baton_future_then(), also for ownership
+ * and refusals.
  *
  * Thread safety: any thread. Blocking: never.
  * Ordering: several continuations fire in the order of their registration, unless a thread enters

@@ -100,6 +100,8 @@ struct baton__checks {
 
 	void (*then)(const struct baton_future *future,
 	             const struct baton_continuation *continuation, const char *function);
+	/* A call or a wait of this thread is refused, since it could never end. */
+	void (*deadlock)(void);
 	/* The thread is about to wait. */
 	void (*wait)(struct baton_future *future, const struct timespec *deadline);
 };

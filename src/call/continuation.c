@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two kinds of continuation: a task for a resource, and a job for an executor.
+ * Three kinds of continuation: a task for a resource, a job for an executor, and a function. (A
+ * fourth fires a trigger: module/trigger.c.)
  */
 #include "base/checked.h"
 #include "core/label.h"
@@ -74,4 +75,13 @@ BATON_EXPORT void baton_continuation_job(struct baton_continuation *continuation
                                          struct baton_executor *executor, struct baton_job *job)
 {
 	*continuation = (struct baton_continuation){NULL, fire_job, executor, job};
+}
+
+BATON_EXPORT void baton_continuation_function(struct baton_continuation *continuation,
+                                              baton_told_fn fn, void *arg)
+{
+	BATON__NEED(continuation, "the continuation is NULL");
+	BATON__NEED(fn, "the function is NULL: give a function to call");
+	*continuation =
+		(struct baton_continuation){NULL, baton__tell_end, arg, (void *)(uintptr_t)fn};
 }

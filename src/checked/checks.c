@@ -3,6 +3,7 @@
 #include "checked/objects.h"
 #include "checked/owned.h"
 
+#include "core/callback.h"
 #include "core/config.h"
 
 #include <baton/bound.h>
@@ -117,7 +118,15 @@ static void then(const struct baton_future *future, const struct baton_continuat
 		BATON_MISUSE(function, "the future is NULL");
 	if (!continuation || !continuation->_fire)
 		BATON_MISUSE(function, "the continuation does nothing: initialise it by "
-		                       "baton_continuation_task or baton_continuation_job");
+		                       "baton_continuation_task, _job or _function");
+}
+
+static void deadlock(void)
+{
+	if (baton__is_told(baton__self))
+		BATON_MISUSE("a call or a wait",
+		             "was made in a function of baton_continuation_function: such a "
+		             "function must not wait; submit a task instead");
 }
 
 const struct baton__checks baton__checks = {
@@ -149,5 +158,6 @@ const struct baton__checks baton__checks = {
 	.owned = baton__check_owned,
 	.ended = baton__check_ended,
 	.then = then,
+	.deadlock = deadlock,
 	.wait = baton__check_wait,
 };

@@ -122,18 +122,12 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 	put_off(task);
 }
 
-void baton__call_out(struct baton_continuation *continuation,
-                     void (*tell)(struct baton_continuation *continuation))
+/* Calls `tell(continuation)` later. */
+static void put_off_continuation(struct baton_continuation *continuation,
+                                 void (*tell)(struct baton_continuation *continuation))
 {
 	struct baton__thread *self = baton__self;
-	struct baton__frame frame;
 
-	if (baton__place(NULL) == BATON__HERE) {
-		baton__callback_begin(&frame);
-		tell(continuation); /* last touch */
-		baton__callback_end(&frame);
-		return;
-	}
 	continuation->_fire = tell;
 	continuation->_next = NULL;
 	if (self->late_continuations)
@@ -142,6 +136,56 @@ void baton__call_out(struct baton_continuation *continuation,
 		self->late_continuations = continuation;
 	self->late_continuations_last = continuation;
 	queue_late(self);
+}
+
+void baton__call_out(struct baton_continuation *continuation,
+                     void (*tell)(struct baton_continuation *continuation))
+{
+	struct baton__frame frame;
+
+	if (baton__place(NULL) != BATON__HERE) {
+		put_off_continuation(continuation, tell);
+		return;
+	}
+	baton__callback_begin(&frame);
+	tell(continuation); /* last touch */
+	baton__callback_end(&frame);
+}
+
+/* Called by the loop that fires the continuation. */
+static void tell_end_here(struct baton_continuation *continuation)
+{
+	const baton_told_fn fn = (baton_told_fn)(uintptr_t)continuation->_subject;
+	void *arg = continuation->_target; /* last touch of the continuation */
+	struct baton__frame frame;
+
+	if (BATON_UNLIKELY(!baton__has_record(baton__self)) && baton__thread_attach()) {
+		baton__thread_bare_begin();
+		fn(arg);
+		baton__thread_bare_end();
+		return;
+	}
+	baton__callback_begin(&frame);
+	frame.depth += BATON__DEPTH_TOLD;
+	baton__future_call_from(&frame);
+	fn(arg);
+	baton__callback_end(&frame);
+}
+
+/* The function was put off: no loop is there that would fire what it completes. */
+static void tell_end_late(struct baton_continuation *continuation)
+{
+	continuation->_fire = tell_end_here;
+	continuation->_next = NULL;
+	baton__future_fire(continuation);
+}
+
+void baton__tell_end(struct baton_continuation *continuation)
+{
+	if (baton__place(NULL) == BATON__HERE)
+		tell_end_here(continuation);
+	else
+		put_off_continuation(continuation, tell_end_late);
 }
 
 static bool late_task(struct baton__thread *self)

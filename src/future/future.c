@@ -174,7 +174,8 @@ static void take_continuations(struct baton_future *future, struct baton_continu
  * their turn, without end (a chain of tasks for closed resources). The running loop fires the new
  * continuations before the rest of its own list: a nested loop for each future would need stack
  * (L7). If a function of the user's runs in between, a new loop begins: the function may wait for
- * the futures that it completes. Such a function always has a frame.
+ * the futures that it completes. Such a function always has a frame. A function that is told of an
+ * end has a frame, too, but cannot wait: the loop that has called it fires what it has completed.
  */
 struct firing {
 	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
@@ -184,12 +185,23 @@ struct firing {
 /* Not in the thread's record, since a thread has no record if memory was short. */
 static __thread struct firing *firing __attribute__((tls_model("initial-exec")));
 
+/* Has the loop called the function that this frame is of? */
+static bool is_caller(const struct firing *loop, const struct baton__frame *frame)
+{
+	return frame && !frame->resource && frame->value == loop;
+}
+
+void baton__future_call_from(struct baton__frame *frame)
+{
+	frame->value = firing;
+}
+
 static BATON_NOINLINE void fire(struct baton_continuation *continuation)
 {
 	struct firing *outer = firing;
 	struct firing mine = {baton__top(baton__self), continuation};
 
-	if (outer && outer->top == mine.top) {
+	if (outer && (outer->top == mine.top || is_caller(outer, mine.top))) {
 		struct baton_continuation **end = &mine.next;
 
 		/* Bounded: each node is passed once, by the completion that has brought it. */

@@ -46,6 +46,7 @@
 #include "core/callback.h"
 #include "core/run.h"
 #include "core/submit.h"
+#include "wait/cycle.h"
 #include "pool/sole.h"
 #include "pool/start.h"
 #include "timer/handing.h"
@@ -444,6 +445,8 @@ BATON_EXPORT int baton_io_destroy(void)
 
 	if (baton__forked())
 		return -ECHILD;
+	if (baton__must_not_wait())
+		return -EDEADLK;
 	baton__sole_begin(&io_lock);
 	if (poller.started && pthread_equal(poller.thread, pthread_self()))
 		error = -EDEADLK;

@@ -12,6 +12,7 @@
 #include "base/platform.h"
 #include "thread/thread.h"
 #include "core/executor.h"
+#include "wait/cycle.h"
 #include "pool/sole.h"
 #include "pool/pool.h"
 
@@ -71,7 +72,7 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 
 	if (baton__forked())
 		return -ECHILD;
-	if (mate && mate->pool->is_default)
+	if ((mate && mate->pool->is_default) || baton__must_not_wait())
 		return -EDEADLK;
 	error = baton__thread_attach(); /* as in baton_pool_shutdown */
 	if (error)

@@ -27,6 +27,7 @@
 #include "base/probe.h"
 #include "thread/thread.h"
 #include "wait/cpus.h"
+#include "wait/cycle.h"
 #include "pool/order.h"
 #include "pool/spawn.h"
 
@@ -461,7 +462,7 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 	BATON__CHECKED(owned(pool, __func__));
 	if (baton__forked())
 		return -ECHILD;
-	if (own_mate(pool))
+	if (own_mate(pool) || baton__must_not_wait())
 		return -EDEADLK;
 	/* Relaxed is enough: nothing is read after it. */
 	if (!baton__deadline_valid(deadline) || !load_acquire(&pool->state))
@@ -487,7 +488,7 @@ BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
 		return -ECHILD;
 	if (pool->is_default)
 		return -EPERM;
-	if (own_mate(pool))
+	if (own_mate(pool) || baton__must_not_wait())
 		return -EDEADLK;
 	baton__pool_end(pool);
 	BATON__CHECKED(ended(pool, &pool->executor, __func__));

@@ -55,6 +55,7 @@ static uint32_t exit_key; /* the key plus 1; 0: there is no key yet */
 static uint32_t watches_forks;
 
 static __thread bool exits; /* on_thread_exit has been called for this thread */
+static __thread bool bare;  /* baton__thread_bare_begin */
 
 static void on_thread_exit(void *record)
 {
@@ -257,7 +258,7 @@ int baton__thread_attach(void)
 
 	if (baton__self != &nobody)
 		return baton__forked() ? -ECHILD : 0;
-	if (set_up())
+	if (bare || set_up())
 		return -ENOMEM;
 	if (baton__forked())
 		return -ECHILD;
@@ -278,6 +279,16 @@ int baton__thread_attach(void)
 		store_relaxed(&thread->late, thread->session << 32 | thread->tid);
 	baton__self = thread;
 	return 0;
+}
+
+void baton__thread_bare_begin(void)
+{
+	bare = true;
+}
+
+void baton__thread_bare_end(void)
+{
+	bare = false;
 }
 
 BATON_EXPORT int baton_thread_attach(void)

@@ -52,11 +52,7 @@
 #include "thread/learnt.h"
 #include "thread/node.h"
 
-struct baton_executor;
-struct baton_future;
-struct baton_job;
 struct baton_resource;
-struct baton_task;
 struct baton__node;
 struct baton__batch;
 struct baton__ring;
@@ -70,8 +66,8 @@ struct baton__frame {
 	uintptr_t below;                 /* `top` as it was before */
 	struct baton_resource *resource; /* NULL: a callback without a baton (core/callback.h) */
 	struct baton_future *future;     /* of the running task, or NULL */
-	void *value;                     /* baton_set_result, or BATON__DETACHED */
-	struct baton__batch *batch;      /* hooks.h: set if the resource has hooks */
+	void *value;                /* baton_set_result, or BATON__DETACHED; or a loop (future.c) */
+	struct baton__batch *batch; /* hooks.h: set if the resource has hooks */
 	uint32_t depth; /* 1: the outermost; from BATON__DEPTH_NONE on: after a bad fork */
 };
 
@@ -216,6 +212,10 @@ BATON_INLINE bool baton__has_record(const struct baton__thread *self)
  * Errors: -ENOMEM; -ECHILD: this process is a fork's child that baton cannot serve.
  */
 int baton__thread_attach(void);
+
+/* Between begin and end attach fails on this thread (callback.told). */
+void baton__thread_bare_begin(void);
+void baton__thread_bare_end(void);
 
 /* The first of all records that are linked by now. `next` leads to the other records. */
 struct baton__thread *baton__thread_first(void);

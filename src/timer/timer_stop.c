@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "wait/cycle.h"
 #include "timer/dropping.h"
 
 #include <errno.h>
@@ -197,7 +198,7 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 	struct baton_resource *resource = timer->_resource;
 	int error;
 
-	if (baton__thread_holds(baton__self, resource))
+	if (baton__thread_holds(baton__self, resource) || baton__must_not_wait())
 		return -EDEADLK;
 	/* The loop ends when the driver has submitted the task and the resource's runner has come
 	 * to it, or at the deadline. [timer.touched] acquire: the run is over; pairs with

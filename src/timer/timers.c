@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "wait/cycle.h"
 #include "pool/alarm.h"
 
 #include <errno.h>
@@ -243,7 +244,7 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 		return -EINVAL;
 	/* The driver would wait for itself. The wheel's thread is the driver as long as it lives; a
 	 * worker, or the sentry, is the driver while it runs the wheel's job. */
-	if (thread && load_relaxed(&timers->driver) == baton__self)
+	if (thread && (load_relaxed(&timers->driver) == baton__self || baton__must_not_wait()))
 		return -EDEADLK;
 	error = thread ? baton__thread_attach() : baton__timers_drive_begin(timers);
 	/* Only a thread that closes the wheel drives a closed wheel. */

@@ -42,6 +42,7 @@
 #include "base/futex.h"
 #include "core/batching.h"
 #include "core/binds.h"
+#include "core/callback.h"
 #include "core/resource.h"
 
 #include <errno.h>
@@ -343,6 +344,7 @@ int baton__cycle_of_one(const struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
 
+	BATON__CHECKED(deadlock());
 	/* A thread without a record holds nothing. */
 	if (!baton__has_record(self))
 		return -EDEADLK;
@@ -350,6 +352,11 @@ int baton__cycle_of_one(const struct baton_resource *resource)
 	if (resource)
 		note_link(self, 0, resource);
 	return -EDEADLK;
+}
+
+bool baton__must_not_wait(void)
+{
+	return BATON_UNLIKELY(baton__is_told(baton__self)) && baton__cycle_of_one(NULL);
 }
 
 BATON_EXPORT size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max)

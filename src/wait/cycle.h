@@ -65,4 +65,8 @@ bool baton__cycle_leave(struct baton__edge *edge);
  */
 int baton__cycle_of_one(const struct baton_resource *resource);
 
+/* Is this thread inside a function that is told of an end, so that the wait which it asks for is
+ * refused with -EDEADLK (callback.told)? Asked by all that waits, when it would have to wait. */
+bool baton__must_not_wait(void);
+
 #endif

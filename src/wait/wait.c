@@ -241,6 +241,8 @@ static int wait_some(struct baton__wait *wait)
 		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1;
 	if (deadline_is_past(wait))
 		return -ETIMEDOUT;
+	if (baton__must_not_wait())
+		return -EDEADLK;
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;

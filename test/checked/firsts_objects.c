@@ -136,6 +136,33 @@ FIRST(baton_continuation_job)
 	ran();
 }
 
+static void count_told(void *told)
+{
+	++*(int *)told;
+}
+
+/* In the function: a submit, and a wait for what is over. */
+static void submit_and_wait(void *told)
+{
+	MUST(!baton_future_wait(&promise, NULL));
+	MUST(!baton_submit(&r, &t));
+	count_told(told);
+}
+
+FIRST(baton_continuation_function)
+{
+	static struct baton_continuation second;
+	static int told;
+
+	baton_continuation_function(&c, submit_and_wait, &told);
+	baton_future_then(&promise, &c);
+	MUST(!baton_future_complete(&promise, 0, NULL));
+	baton_continuation_function(&second, count_told, &told);
+	baton_future_then(&promise, &second);
+	MUST(told == 2);
+	ran();
+}
+
 FIRST(baton_group_notify)
 {
 	struct baton_group group = BATON_GROUP_INIT;

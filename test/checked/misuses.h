@@ -37,6 +37,8 @@ void null_resource(void);
 void finaliser_that_waits(void);
 void continuation_without_function(void);
 void continuation_uninitialised(void);
+void told_function_waits(void);
+void told_function_calls(void);
 void call_null(void);
 void post_null(void);
 void async_null(void);

@@ -235,6 +235,38 @@ void continuation_uninitialised(void)
 	baton_future_then(&promise, &continuation);
 }
 
+static void waits(void *promise)
+{
+	(void)baton_future_wait(promise, NULL);
+}
+
+static void calls(void *resource)
+{
+	(void)baton_call(resource, call_nothing, NULL, NULL);
+}
+
+static void tell(baton_told_fn fn, void *arg)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_continuation continuation;
+
+	baton_continuation_function(&continuation, fn, arg);
+	baton_future_then(&promise, &continuation);
+	(void)baton_future_complete(&promise, 0, NULL);
+}
+
+void told_function_waits(void)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+
+	tell(waits, &promise);
+}
+
+void told_function_calls(void)
+{
+	tell(calls, &topic);
+}
+
 /* ---- Functions ---- */
 
 static baton_call_fn volatile no_function;

@@ -129,6 +129,7 @@ static const struct function {
 	{"baton_future_complete", {EALREADY, EINVAL}},
 	{"baton_continuation_task", {0}},
 	{"baton_continuation_job", {0}},
+	{"baton_continuation_function", {0}},
 	{"baton_future_then", {0}},
 	{"baton_future_ref", {0}},
 	{"baton_future_unref", {0}},

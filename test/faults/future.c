@@ -103,6 +103,59 @@ SCENARIO(then, job)
 	pool_put(pool);
 }
 
+struct told {
+	struct probe *probe;
+	struct baton_resource *resource;
+	int calls;
+	int error;
+};
+
+static void submits(void *arg)
+{
+	struct told *told = arg;
+
+	told->calls++;
+	told->error = TRY(baton_submit(told->resource, &told->probe->task));
+	if (!told->error)
+		return;
+	/* The thread gets no record as long as this function runs. */
+	EXPECT(told->error == -ENOMEM && fault_planned());
+	fault_end();
+	EXPECT(probe_untouched(told->probe));
+	EXPECT(TRY(baton_submit(told->resource, &told->probe->task)) == -ENOMEM);
+}
+
+/* The function is called once, also where the completing thread gets no record; what it submits
+ * does not run inside it. */
+SCENARIO(then, function)
+{
+	struct baton_manual *manual = NULL;
+	struct baton_resource_config config = {.quantum = 1, .cancelled = probe_cancelled};
+	struct baton_resource resource;
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_continuation continuation;
+	struct probe probe;
+	struct told told = {&probe, &resource, 0, 0};
+
+	fault_hold();
+	EXPECT(TRY(baton_manual_create(&manual)) == 0);
+	fault_release();
+	config.executor = USE(baton_manual_executor(manual));
+	USE(baton_resource_init(&resource, &config));
+	probe_init(&probe);
+	USE(baton_continuation_function(&continuation, submits, &told));
+	USE(baton_future_then(&promise, &continuation));
+	elsewhere(complete, &promise);
+	EXPECT(told.calls == 1);
+	EXPECT(!probe_done(&probe));
+	if (told.error)
+		EXPECT(TRY(baton_submit(&resource, &probe.task)) == 0);
+	(void)USE(baton_manual_run_until_idle(manual));
+	EXPECT(probe_done(&probe));
+	resource_end(&resource);
+	USE(baton_manual_destroy(manual));
+}
+
 static void *cancel_queued(void *arg)
 {
 	struct probe *probe = arg;
