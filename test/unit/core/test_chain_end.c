@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains of finalisers and of windows need a bounded stack, whatever their length: see chain.h. */
+/* Chains of finalisers, of windows and of functions that are told of an end need a bounded stack,
+ * whatever their length: see chain.h. */
 #include "chain.h"
 
 /* ---- Finalisers: of a token, of a window, of a suspension, of the next resource ---- */
@@ -126,6 +127,37 @@ static void closes(struct link *link)
 	expect(link, baton_resource_close_then(&link->resource, &link->finaliser) == 0);
 }
 
+/* ---- Functions that are told of an end, and submit the next task, whose end they are told ---- */
+
+static void submits_next(void *arg)
+{
+	struct link *link = arg;
+
+	count_up(link);
+	if (next_of(link))
+		expect(next_of(link),
+		       baton_submit(&next_of(link)->resource, &next_of(link)->task) == 0);
+}
+
+static void told_init(struct link *link)
+{
+	resource_of(link);
+	baton_future_init(&link->future);
+	baton_task_init(&link->task, nothing_run, &link->future);
+	baton_continuation_function(&link->continuation, submits_next, link);
+	baton_future_then(&link->future, &link->continuation);
+}
+
+static void submits(struct link *link)
+{
+	expect(link, baton_submit(&link->resource, &link->task) == 0);
+}
+
+static const struct sort told[] = {
+	{"that submit the next task", told_init, submits, NULL, NULL, POOL},
+	{"that submit the next task, refused", told_init, submits, NULL, NULL, REFUSES},
+};
+
 static const struct sort finalisers[] = {
 	{"that complete tokens", token_init, completes_token, NULL, NULL, POOL},
 	{"that complete tokens, refused", token_init, completes_token, NULL, NULL, REFUSES},
@@ -147,4 +179,9 @@ Test(chain_end, of_finalisers_on_64_kib, .timeout = 60)
 Test(chain_end, of_windows_on_64_kib, .timeout = 60)
 {
 	CHAINS(windows);
+}
+
+Test(chain_end, of_functions_that_are_told_on_64_kib, .timeout = 60)
+{
+	CHAINS(told);
 }
