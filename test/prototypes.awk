@@ -3,7 +3,8 @@
 #
 #	awk -f prototypes.awk include/baton/*.h
 #
-# - A function has at most four parameters: more are an options struct (src/README.md).
+# - A function has at most four parameters: more are an options struct (src/README.md). A callback
+#   and its argument count as one.
 # - A function that is given a pointer says which pointers may not be NULL (attributes.h). The
 #   exceptions are given arrays that may be empty, or a value that is any pointer.
 
@@ -23,7 +24,7 @@ function complain(where, message)
 }
 
 # A declaration that begins in the first column, without what is in parentheses inside its list.
-function judge(text,	name, list, rest, parts)
+function judge(text,	name, list, pairs, rest, parts)
 {
 	match(text, /baton_[a-z0-9_]+\(/)
 	name = substr(text, RSTART, RLENGTH - 1)
@@ -33,7 +34,9 @@ function judge(text,	name, list, rest, parts)
 	rest = list
 	sub(/\).*/, "", list)
 	sub(/^[^)]*\)/, "", rest)
-	if (split(list, parts, ",") > PARAMETERS)
+	pairs = list
+	sub(/_fn [a-z_]+, *void \*arg *$/, "_fn", pairs)
+	if (split(pairs, parts, ",") > PARAMETERS)
 		complain(at, name " has more than " PARAMETERS \
 			" parameters: give it an options struct")
 	if (list ~ /\*|_fn / && rest !~ /BATON_NONNULL/ && !(name in exempt))
