@@ -23,6 +23,7 @@
 #include <baton/loop.h>
 #include <baton/mainloop.h>
 #include <baton/manual.h>
+#include <baton/parallel.h>
 #include <baton/registry.h>
 #include <baton/rules.h>
 #include <baton/suspend.h>

@@ -159,6 +159,8 @@ static const struct function {
 	{"baton_lanes_init", {0}},
 	{"baton_lanes_waiting", {0}},
 	{"baton_deadlock_cycle", {0}},
+	/* baton/parallel.h */
+	{"baton_parallel_for", {0}},
 	/* baton/pool.h */
 	{"baton_pool_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_pool_default", {FIRST, EAGAIN, EINVAL}},

@@ -76,6 +76,11 @@ static int undo_call_nothing(void *arg)
 	return 0;
 }
 
+static int chunk_nothing(void *arg, size_t begin, size_t end)
+{
+	return 0;
+}
+
 static void retired_nothing(struct baton_retired *retired)
 {
 }
