@@ -64,6 +64,8 @@ extern struct baton_deadlock_link *links;
 extern struct baton_mainloop loop;
 extern struct baton_future future;
 extern size_t count, which, length;
+extern double *samples;
+extern int scale(void *arg, size_t begin, size_t end);
 extern int status;
 extern long total;
 extern int fd;
