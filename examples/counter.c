@@ -11,6 +11,7 @@
 
 #include <baton/error.h>
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #define THREADS 4
 #define ROUNDS 250000

@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #define PUBLISHERS 4
 #define BURSTS 250 /* of each publisher */

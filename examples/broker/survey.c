@@ -7,6 +7,7 @@
 
 #include <baton/registry.h>
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #include "broker.h"
 #include "common/hop.h"

@@ -18,6 +18,7 @@
 #include <baton/future.h>
 #include <baton/group.h>
 #include <baton/pool.h>
+#include <baton/stats.h>
 #include <baton/task.h>
 
 #include "common/stats.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <baton/stats.h>
 #include <baton/version.h>
 
 #include "broker.h"

@@ -26,6 +26,7 @@
 #include <baton/parallel.h>
 #include <baton/registry.h>
 #include <baton/rules.h>
+#include <baton/stats.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
 #include <baton/task_type.h>

@@ -9,7 +9,7 @@
  *   close, cancel_pending       | everything but init, deinit    | any thread, also inside tasks
  *   close_then                  | everything but init, deinit    | any thread, also inside tasks
  *   await                       | everything but init, deinit    | any thread, not in an own task
- *   is_*, stats_read, name      | everything but init, deinit    | any thread, also inside tasks
+ *   is_*, name                  | everything but init, deinit    | any thread, also inside tasks
  *   init, deinit                | nothing                        | the owner
  *
  * What holds for all calls of a thread (its first call, -ENOMEM and -ECHILD, fork, signal handlers)
@@ -180,54 +180,6 @@ struct baton__extension_head {
 };
 
 /*
- * Counts of a resource's past and waiting tasks. One struct serves one resource, in the caller's
- * memory, zeroed. Read a copy made by baton_resource_stats_read(): only the copy's counts are
- * whole. When the resource is idle, and no task waits in a window, the counts are balanced:
- * submitted = executed + cancelled, outstanding and waiting 0.
- *
- * Cost: the runner counts without atomic read-modify-writes; a submit that finds the resource busy
- * pays one more atomic operation, or two if no waiting task is marked with its time.
- */
-struct baton_resource_stats {
-	/* All that is touched for a task on an idle resource: on a board, one cache line. */
-	const struct baton_resource_config *_config; /* the resource's */
-	struct baton__gauge *_gauge;                 /* set by a board, see board.h; or NULL */
-	uint64_t _idle_runs;
-	uint64_t _passed_ns;
-	uintptr_t _function; /* this one and the next two: only with a gauge */
-	uint64_t _thread;
-	uint64_t _began_ns;
-	uint64_t _unused;
-	/* On a board the runner's cache line. */
-	uint64_t submitted;   /* tasks accepted; a task whose submit is under way may count */
-	uint64_t executed;    /* of these, run to the end of their function */
-	uint64_t cancelled;   /* of these, never to run; also those that a bound has dropped */
-	uint64_t captures;    /* submits that found the resource idle, and ran tasks */
-	uint64_t failed;      /* executed tasks that returned a status, or whose batch_end did */
-	uint64_t handoffs;    /* times the resource was given to its executor */
-	uint64_t backlog_max; /* most tasks that a runner has found, or that wait now */
-	uint64_t _left;
-	uint64_t helped;      /* times a waiter or submitter took the queued baton */
-	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
-	uint64_t outstanding; /* submitted tasks that are not executed nor cancelled yet */
-	uint64_t waiting;     /* of these, not begun: in the inbox, a lane or a window */
-	/*
-	 * The time (CLOCK_MONOTONIC) since which the oldest waiting task waits. 0: no task waits.
-	 * The value is the time of the task's submit, or earlier, by at most the time that a task
-	 * before it took through the queue. It is earlier by more when the task that had stored the
-	 * time of its submit was cancelled by its future. Where tasks overtake each other (lanes,
-	 * windows) the oldest task may have waited for longer. Also 0 (not known) when the submit
-	 * that had stored the time was refused, because of a concurrent close.
-	 */
-	uint64_t oldest_ns;
-	/* Submitters' words, on another cache line than most of the runner's. */
-	uint64_t _pushed;
-	uint64_t _marked_ns;
-	const struct baton_task *_marked;
-	uint64_t _dropped;
-};
-
-/*
  * A submit to an idle resource touches the last word only. So put the state that the tasks change
  * right behind the resource: mostly one cache line has both.
  */
@@ -249,7 +201,7 @@ struct baton_resource {
  * baton_container_of() leads from one to the other.
  *
  * What few resources have is set afterwards, between the initialiser and the first submit, in any
- * order: baton_resource_set_stats() below, baton_resource_set_lanes() in lane.h,
+ * order: baton_resource_set_stats() in stats.h, baton_resource_set_lanes() in lane.h,
  * baton_resource_set_bound() in bound.h.
  */
 #define BATON_RESOURCE_INIT(config)                                                                \
@@ -271,26 +223,6 @@ void baton_resource_deinit(struct baton_resource *resource) BATON_NONNULL;
 /* The name that the config gives the resource; NULL: none. Thread safety: any thread. Blocking:
  * never. */
 const char *baton_resource_name(const struct baton_resource *resource) BATON_NONNULL;
-
-/*
- * Gives the resource statistics. To be called once, between the resource's initialiser and its
- * first submit.
- *
- * Thread safety: the owner, before any other thread sees the resource.
- * Ownership: `stats` is zeroed, and must live as long as the resource.
- * Errors: none. Asserts that the resource is open and idle, and has no statistics.
- */
-void baton_resource_set_stats(struct baton_resource *resource,
-                              struct baton_resource_stats *stats) BATON_NONNULL;
-
-/*
- * Copies the counters, each read atomically. `waiting` is a number that was right at one moment of
- * the call, unless tasks go on leaving the queue: then `waiting` is too large by some of these.
- *
- * Thread safety: any thread, at any time. Blocking: never.
- */
-void baton_resource_stats_read(const struct baton_resource_stats *stats,
-                               struct baton_resource_stats *copy) BATON_NONNULL;
 
 /*
  * Submits a task. If the resource is idle, the task runs inside this call, and after it the tasks

@@ -15,6 +15,7 @@
 #define BATON_SRC_EXTRAS_H
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #include "base/platform.h"
 

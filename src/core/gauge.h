@@ -20,6 +20,7 @@
 #define BATON_SRC_GAUGE_H
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #include "base/atomic.h"
 #include "base/platform.h"

@@ -44,6 +44,8 @@
 #ifndef BATON_SRC_STATS_H
 #define BATON_SRC_STATS_H
 
+#include <baton/stats.h>
+
 #include "base/count.h"
 #include "core/extras.h"
 #include "core/gauge.h"

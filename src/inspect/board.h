@@ -16,6 +16,7 @@
 #define BATON_SRC_BOARD_H
 
 #include <baton/board.h>
+#include <baton/stats.h>
 #include <baton/watchdog.h>
 
 #include "base/atomic.h"

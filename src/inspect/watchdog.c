@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread that looks at a board, and reports what has lasted for too long. */
 #include <baton/error.h>
+#include <baton/stats.h>
 
 #include "inspect/stuck.h"
 

@@ -28,6 +28,7 @@
 #include "module/registry.h"
 
 #include <baton/future.h>
+#include <baton/stats.h>
 
 #include <errno.h>
 

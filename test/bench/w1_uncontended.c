@@ -19,6 +19,7 @@
 
 #include <baton.h>
 #include <baton/inline.h>
+#include <baton/stats.h>
 
 #define BATCH 16U
 

@@ -3,6 +3,7 @@
 #include "misuses.h"
 
 #include <baton/board.h>
+#include <baton/stats.h>
 
 /* Runs `run` as a task of topic/7, so that what it submits to topic/7 waits. */
 static void in_task(baton_task_fn run)

@@ -7,6 +7,7 @@
 #include "../named.h"
 
 #include <baton/board.h>
+#include <baton/stats.h>
 #include <baton/watchdog.h>
 
 #include <errno.h>

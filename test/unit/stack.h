@@ -16,6 +16,7 @@
 #include <baton/mainloop.h>
 #include <baton/manual.h>
 #include <baton/registry.h>
+#include <baton/stats.h>
 #include <baton/suspend.h>
 
 #include <sys/mman.h>

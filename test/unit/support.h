@@ -17,6 +17,7 @@
 #include <baton/manual.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
+#include <baton/stats.h>
 #include <baton/task.h>
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <baton/error.h>
+#include <baton/stats.h>
 
 #include "common/log.h"
 #include "common/must.h"

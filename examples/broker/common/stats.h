@@ -12,6 +12,7 @@
 
 #include <baton/pool.h>
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 enum stats_kind {
 	STATS_TOPIC,

@@ -32,6 +32,7 @@
 #include <uv.h>
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 #include <baton/timer.h>
 #include <baton/trigger.h>
 

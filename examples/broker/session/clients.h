@@ -15,6 +15,7 @@
 #include <ck_hs.h>
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 struct env;
 struct join;

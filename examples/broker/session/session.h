@@ -61,6 +61,7 @@
 #include <stdint.h>
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 #include <baton/timer.h>
 
 #include "session/inflight.h"

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #include "topic/audience.h"
 #include "mqtt/names.h"

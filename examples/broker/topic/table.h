@@ -12,6 +12,7 @@
 
 #include <baton/registry.h>
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #include "mqtt/names.h"
 #include "session/clients.h"

@@ -39,6 +39,7 @@
 
 #include <baton/registry.h>
 #include <baton/resource.h>
+#include <baton/stats.h>
 
 #include "topic/audience.h"
 #include "net/message.h"

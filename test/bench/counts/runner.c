@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include <baton.h>
+#include <baton/stats.h>
 
 #include "future/future.h" /* the bit by which one sees that somebody sleeps */
 

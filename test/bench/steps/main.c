@@ -18,6 +18,7 @@
 
 #include <baton.h>
 #include <baton/inline.h>
+#include <baton/stats.h>
 
 #define FEW 32U
 #define MANY 96U

@@ -13,6 +13,7 @@
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/registry.h>
+#include <baton/stats.h>
 #include <baton/timer.h>
 #include <baton/timers.h>
 #include <baton/manual.h>

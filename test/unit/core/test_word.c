@@ -2,6 +2,8 @@
 /* The word: each transition from each state in which it may be tried; and what the word says. */
 #include "core/word.h"
 
+#include <baton/stats.h>
+
 #include <criterion/criterion.h>
 
 TestSuite(word, .timeout = 5);

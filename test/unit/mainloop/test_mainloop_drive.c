@@ -4,6 +4,7 @@
 
 #include "companion/mainloop/mainloop.h"
 
+#include <baton/stats.h>
 #include <baton/suspend.h>
 
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)

@@ -22,6 +22,7 @@
 #include <baton/lane.h>
 #include <baton/loop.h>
 #include <baton/manual.h>
+#include <baton/parallel.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
 #include <baton/thread.h>
