@@ -8,15 +8,18 @@
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
 FOLDERS := base thread future core hooks wait call executor queue pool timer module inspect \
-	companion/mainloop companion/admission
+	companion/admission
 # Programs: each above all layers.
 PROGRAM_FOLDERS := top
 # What libbaton-checked has above all layers.
 CHECKING_FOLDERS := checked
-# Libraries of their own beside libbaton, below src/companion; they are above its folders. Each has
-# HEADERS_NAME in include/baton.
-COMPANIONS := redis
+# Libraries of their own beside libbaton, below src/companion, lowest first; they are above its
+# folders. Each has HEADERS_NAME in include/baton, and a .mk, which says what it needs.
+COMPANIONS := mainloop redis
+HEADERS_mainloop := mainloop
 HEADERS_redis := redis remote
+# These need libbaton alone, and are tested with it.
+PLAIN_COMPANIONS := mainloop
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
@@ -179,6 +182,15 @@ shared_files = $1.so.$(VERSION) $1.so.$(SOVERSION) $1.so
 # The library's threads, and what is called at a thread's end and in a fork, cannot be taken back.
 NODELETE := -Wl,-z,nodelete
 
+# $(call companion,NAME,SOURCES,LIBRARIES,COMPANIONS): libbaton-NAME, the archive in all variants.
+# COMPANIONS: the ones that it uses. COMPANIONS_MADE are those that `all` makes.
+companion = $(call archive,libbaton-$1.a,$2,$(VARIANTS))$(call shared,build/libbaton-$1,\
+	$(2:%.c=build/%.o) $(4:%=build/libbaton-%.so) build/libbaton.so,src/companion/$1/$1.map,\
+	$$(DEFINED),-Lbuild $(4:%=-lbaton-%) -lbaton $3)
+DEFINED := -Wl,-z,defs
+COMPANIONS_MADE :=
+companion_made = $(foreach c,$1,build/libbaton-$c.a $(call shared_files,build/libbaton-$c))
+
 # $(call needs,GROUP,SOURCES,VARIANTS): they are compiled once .ci/deps.sh has looked for GROUP.
 needs = $(if $2,$(eval $(foreach v,$(or $3,build),$(2:%.c=$v/%.o)): | build/deps/$1))
 
@@ -191,24 +203,30 @@ endef
 
 # ---- Files ----
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
+# What tests look into, and link.
+TESTED_SOURCES := $(SOURCES) $(wildcard $(PLAIN_COMPANIONS:%=src/companion/%/*.c))
+TESTED := $(PLAIN_COMPANIONS:%=libbaton-%.a) libbaton.a
 companion_headers = $(foreach c,$1,$(HEADERS_$c:%=include/baton/%.h))
 HEADERS := $(sort $(filter-out $(call companion_headers,$(COMPANIONS)),\
 	$(wildcard include/*.h include/baton/*.h)))
-TEST_FOLDERS := test/unit $(addprefix test/unit/,$(notdir $(FOLDERS))) test/broker/unit
+TEST_FOLDERS := test/unit $(addprefix test/unit/,$(notdir $(FOLDERS)) $(PLAIN_COMPANIONS)) \
+	test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
 	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
 SHARED := $(call shared_files,build/libbaton)
 
 # What is installed, and where to: install and uninstall both go by this list.
-PC_FILES := build/pkgconfig/baton.pc
+PC_FILES = build/pkgconfig/baton.pc $(COMPANIONS_MADE:%=build/pkgconfig/baton-%.pc)
 CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
 MAN_PAGES = $(addprefix man,$(shell awk -v list=1 -f src/man/pages.awk -f src/man/text.awk \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
 INSTALLED = $(call into,$(HEADERS),include,$(INCLUDEDIR)) $(call into,$(TOP),build,$(BINDIR)) \
+	$(call into,$(call companion_headers,$(COMPANIONS_MADE)),include,$(INCLUDEDIR)) \
 	$(call into,build/libbaton.a $(SHARED),build,$(LIBDIR)) \
+	$(call into,$(call companion_made,$(COMPANIONS_MADE)),build,$(LIBDIR)) \
 	$(call into,$(PC_FILES),build,$(LIBDIR)) \
 	$(call into,$(CMAKE_FILES),build/cmake,$(LIBDIR)/cmake/baton) \
 	$(call into,src/gdb/baton-gdb.py,src/gdb,$(DATADIR)) \
@@ -251,7 +269,7 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 include test/admission/admission.mk src/top/top.mk examples/broker/broker.mk \
 	examples/examples.mk $(foreach c,$(COMPANIONS),src/companion/$c/$c.mk) \
 	src/checked/checked.mk test/bench/bench.mk test/checks.mk test/fuzz/fuzz.mk
-all: $(TOP) $(PC_FILES)
+all: $(TOP) $(PC_FILES) $(call companion_made,$(COMPANIONS_MADE))
 
 # ---- What all variants have ----
 define variant
@@ -276,7 +294,7 @@ $1/examples/%.o: examples/%.c $1/flags | build/deps/build
 	$$(call compile,$$(BASE_FLAGS) $$(BROKER_INCLUDE) $$(FLAGS_$1))
 
 $(or $(TESTS:%=$1/%),$1/none): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $(TEST_OBJECTS_$1) \
-		$1/libbaton.a
+		$(TESTED:%=$1/%)
 	$$(call link,$$(TEST_LIBS_$1),$$(FLAGS_$1) $$(GOLD))
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
@@ -331,20 +349,19 @@ check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding ## headers in
 	$(Q)timeout 60 build/test/unit/cxx_smoke
 	$(Q)timeout 60 build/test/unit/cxx_unwinding
 
-build/test/unit/cxx_%: test/unit/cxx_%.cc build/libbaton.a | build/deps/test
+build/test/unit/cxx_%: test/unit/cxx_%.cc $(TESTED:%=build/%) | build/deps/test
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS) -std=c++17 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
 		-Iinclude -MMD -MP \
-		-o $@ $< build/libbaton.a $(LDFLAGS) $(LIBS) -pthread
+		-o $@ $< $(TESTED:%=build/%) $(LDFLAGS) $(LIBS) -pthread
 
 check-headers: | build/deps/test ## each header compiles alone, as C11 and as C++17
 	$(Q)CC='$(CC)' CXX='$(CXX)' test/headers.sh $(HEADERS)
 
-check-symbols: $(SHARED) build/libbaton.a $(REDIS_MADE) ## exported: what maps and headers say
-	$(Q)CC='$(CC)' test/symbols.sh $(firstword $(SHARED)) build/libbaton.a
-	$(Q)$(if $(REDIS_MADE),CC='$(CC)' test/symbols.sh $(firstword $(REDIS_SHARED)) \
-		build/libbaton-redis.a)
+check-symbols: all ## exported: what maps and headers say
+	$(Q)for library in libbaton $(COMPANIONS_MADE:%=libbaton-%); do CC='$(CC)' \
+		test/symbols.sh build/$$library.so.$(VERSION) build/$$library.a || exit 1; done
 
 check-shared: $(SHARED) build/test/shared/dlclose build/test/shared/copies ## dlclose; two copies
 	$(Q)timeout 60 build/test/shared/dlclose $<

@@ -5,12 +5,13 @@ MAINLOOP := build/examples/mainloop
 CHAT := build/examples/chat/epoll build/examples/chat/uv
 EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,$(wildcard examples/*.c))) $(FEATURES)
 
-$(foreach e,$(EXAMPLES:build/%=%),$(call program,$e,$e.c libbaton.a,,,build build/checked))
+$(foreach e,$(EXAMPLES:build/%=%),$(call program,$e,$e.c $(TESTED),,,build build/checked))
 # These examples need a library of their own. The chat server is built for two event loops.
 $(call program,examples/features/group_commit,examples/features/group_commit.c libbaton.a,\
 	-lsqlite3,,build build/checked)
 $(call needs,demo,examples/mainloop.c examples/chat/uv.c)
-$(call program,examples/mainloop,examples/mainloop.c libbaton.a,-luv,,build build/checked)
+$(call program,examples/mainloop,examples/mainloop.c $(TESTED),\
+	-luv,,build build/checked)
 $(foreach l,epoll uv,$(call program,examples/chat/$l,examples/chat/$l.c examples/chat/chat.c \
 	libbaton.a,$(if $(filter uv,$l),-luv),,build build/checked))
 

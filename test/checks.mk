@@ -3,7 +3,7 @@
 
 # ---- Explorer: the library on coroutines, every interleaving decided; see test/sim/sim.h ----
 SIM_ENGINE := $(wildcard test/sim/*.c)
-SIM_SUBJECTS := $(SOURCES) $(wildcard test/sim/scenarios/*.c)
+SIM_SUBJECTS := $(TESTED_SOURCES) $(wildcard test/sim/scenarios/*.c)
 SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -Wno-unused-parameter -fno-pie \
 	-U_FORTIFY_SOURCE -DBATON_NO_PROBES -iquote test/sim -iquote src -Iinclude -MMD -MP
 # Instrumented by the compiler; what it calls is test/sim/races.c.
@@ -63,7 +63,7 @@ FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strnd
 	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd \
 	epoll_create1 epoll_ctl read write clock_gettime,-Wl,--wrap=$f)
 
-$(call program,faults/faults,$(FAULTS_SOURCES) libbaton.a,,$$(FAULTS_WRAP),build build/asan)
+$(call program,faults/faults,$(FAULTS_SOURCES) $(TESTED),,$$(FAULTS_WRAP),build build/asan)
 
 check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ... fails, for every n
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults $<
@@ -75,8 +75,9 @@ check-faults-asan: build/asan/faults/faults ## the same under AddressSanitizer, 
 # A shared library that the unit tests are linked to once, so that a mutant is one compilation and
 # one link; and the same with traces, and the explorer with traces, which tell who comes to which
 # lines.
-SEMANTIC_SOURCES := $(SOURCES) $(BROKER_PURE:%=examples/broker/%.c)
-SEMANTIC_FILES := $(SEMANTIC_SOURCES) include/baton/inline.h $(wildcard $(FOLDERS:%=src/%/*.h))
+SEMANTIC_SOURCES := $(TESTED_SOURCES) $(BROKER_PURE:%=examples/broker/%.c)
+SEMANTIC_FILES := $(SEMANTIC_SOURCES) include/baton/inline.h $(wildcard $(FOLDERS:%=src/%/*.h) \
+	$(PLAIN_COMPANIONS:%=src/companion/%/*.h))
 # Nothing is hidden, since tests look inside.
 SEMANTIC_FLAGS := -fno-semantic-interposition -fvisibility=default \
 	'-Dvisibility(kind)=visibility("default")'
@@ -119,14 +120,14 @@ build/semantic/traced/libtested.so: $(SEMANTIC_SOURCES:%.c=build/semantic/traced
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libtested.so -o $@ $^ $(LDFLAGS) $(LIBS) \
 		-pthread
 
-build/semantic/explored/sim: $(SOURCES:%.c=build/semantic/explored/%.simo) \
+build/semantic/explored/sim: $(TESTED_SOURCES:%.c=build/semantic/explored/%.simo) \
 		build/semantic/test/mutants/semantic_trace.o \
-		$(filter-out $(SOURCES:%.c=build/sim/%.simo),$(SIM_LINKED))
+		$(filter-out $(TESTED_SOURCES:%.c=build/sim/%.simo),$(SIM_LINKED))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $^ $(SIM_LINK_FLAGS)
 
 build/semantic/traced/faults: $(FAULTS_SOURCES:%.c=build/%.o) \
-		$(SOURCES:%.c=build/semantic/traced/%.o) \
+		$(TESTED_SOURCES:%.c=build/semantic/traced/%.o) \
 		build/semantic/test/mutants/semantic_trace.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
@@ -181,12 +182,12 @@ build/semantic/reach/made: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps
 	$(Q)touch $@
 
 -include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_SOURCES:%.c=build/semantic/%.d) \
-	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d) $(SOURCES:%.c=build/semantic/explored/%.d)
+	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d) $(TESTED_SOURCES:%.c=build/semantic/explored/%.d)
 
 # Of libbaton-redis, the tests are linked anew with the object that has the fault.
 REDIS_WRAP := -Wl,--wrap=redisGetReply,--wrap=realloc
 SEMANTIC_REDIS := $(patsubst %.c,build/%.o,$(wildcard test/redis/*.c) $(REDIS_SOURCES)) \
-	build/redis/functions.o build/libbaton.a
+	build/redis/functions.o $(TESTED:%=build/%)
 ifdef HAVE_REDIS
 SEMANTIC_REDIS_MADE := $(if $(findstring redis,$(ONLY)$(if $(PATCH),\
 	$(shell grep -r -h '^+++ .*redis' $(PATCH)))),build/redis/tests)
@@ -202,7 +203,7 @@ check-mutants-semantic: ## are small faults noticed? SEED=, SAMPLE=300, ONLY=fil
 		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
 		OBJECTS='$(SEMANTIC_SOURCES:%.c=build/semantic/%.o)' \
 		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' \
-		COUNTS='$(COUNTS_WRAP) $(patsubst %.c,build/counts/%.o,$(SOURCES) $(COUNTS_SOURCES)) -lm' \
+		COUNTS='$(COUNTS_WRAP) $(patsubst %.c,build/counts/%.o,$(TESTED_SOURCES) $(COUNTS_SOURCES)) -lm' \
 		COUNTS_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(LIB_FLAGS) $(COUNTING))' \
 		SIM_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 		SIM_LINK='$(CC) $(CFLAGS) -no-pie' SIM_OBJECTS='$(SIM_LINKED)' \
@@ -223,7 +224,7 @@ $(RULES_TESTS:test/%=build/semantic/%): $(RULES_MODEL:%.c=build/%.o)
 # ---- Stress: everything at random, the history checked; see test/stress/main.c ----
 SETARCH := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-$(call program,stress/stress,$(wildcard test/stress/*.c) libbaton.a,,,\
+$(call program,stress/stress,$(wildcard test/stress/*.c) $(TESTED),,,\
 	build build/asan build/tsan build/checked)
 
 stress: build/stress/stress ## SECONDS of stress (10); STRESS_ARGS='--seed 7', see --help
@@ -292,7 +293,7 @@ check-musl: | build/deps/build ## the unit tests with musl; needs musl-gcc
 COVERAGE_PROGRAMS := $(TESTS:%=build/coverage/%) build/coverage/faults/faults
 
 COVERAGE_WRAP = $(FAULTS_WRAP) -Wl,--wrap=abort -Wl,--wrap=_exit
-$(call program,faults/faults,$(FAULTS_SOURCES) test/shim/coverage.c libbaton.a,,\
+$(call program,faults/faults,$(FAULTS_SOURCES) test/shim/coverage.c $(TESTED),,\
 	$$(COVERAGE_WRAP),build/coverage)
 
 coverage: $(COVERAGE_PROGRAMS) | build/deps/test build/deps/coverage ## what of src/ the tests run

@@ -89,6 +89,65 @@ done
 sed -i 's/baton 0.2 /baton 0.1 /' "$tmp/cmake/CMakeLists.txt"
 ! cmake -S "$tmp/cmake" -B "$tmp/cmake/other" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null 2>&1 ||
 	fail "CMake takes this version for one that an older program may use"
+# The companions: by pkg-config, shared and static, and by CMake.
+mkdir "$tmp/companions"
+cat >"$tmp/companions/mainloop.c" <<'EOF'
+#include <baton/mainloop.h>
+static int run(struct baton_source *source)
+{
+	return *baton_source_name(source) == 'o' ? 0 : -1;
+}
+int main(void)
+{
+	static const struct baton_source_config config = {.fn = run};
+	static struct baton_mainloop loop;
+	static struct baton_source once = BATON_SOURCE_INIT(&loop, &config, "once");
+	return baton_mainloop_create(&loop, NULL) || baton_source_start(&once) ||
+	       baton_mainloop_run(&loop, 1) != 1 || baton_mainloop_destroy(&loop);
+}
+EOF
+cat >"$tmp/companions/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.10)
+project(companions C)
+find_package(baton REQUIRED COMPONENTS mainloop OPTIONAL_COMPONENTS nonesuch)
+if(baton_nonesuch_FOUND)
+	message(FATAL_ERROR "a component that is not there is found")
+endif()
+foreach(companion mainloop)
+	add_executable(${companion}-shared ${companion}.c)
+	target_link_libraries(${companion}-shared baton::${companion})
+	add_executable(${companion}-static ${companion}.c)
+	target_link_libraries(${companion}-static baton::${companion}_static)
+endforeach()
+EOF
+by_cmake()
+{
+	rm -rf "$tmp/companions/cmake"
+	cmake -S "$tmp/companions" -B "$tmp/companions/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+		-DCMAKE_C_COMPILER="$(command -v "${cc##* }")" >"$tmp/cmake.log" 2>&1 &&
+		cmake --build "$tmp/companions/cmake" >>"$tmp/cmake.log" 2>&1
+}
+by_cmake || {
+	cat "$tmp/cmake.log"
+	fail "programs with companions do not build with CMake"
+}
+for companion in mainloop; do
+	source=$tmp/companions/$companion.c
+	# shellcheck disable=SC2046 # words, on purpose
+	$cc -std=c11 -o "$tmp/companions/shared" "$source" \
+		$(pkg-config --cflags --libs "baton-$companion") -Wl,-rpath-link,"$prefix/lib" &&
+		$cc -std=c11 -static -o "$tmp/companions/static" "$source" \
+			$(pkg-config --static --cflags --libs "baton-$companion") ||
+		fail "a program does not build with libbaton-$companion"
+	for program in shared static "cmake/$companion-shared" "cmake/$companion-static"; do
+		LD_LIBRARY_PATH=$prefix/lib timeout 30 "$tmp/companions/$program" ||
+			fail "a program with libbaton-$companion, $program, ends with $?"
+	done
+done
+sed -i 's/OPTIONAL_COMPONENTS//' "$tmp/companions/CMakeLists.txt"
+! by_cmake || fail "CMake takes a package without a component that is required"
+grep -q 'libbaton-nonesuch is not there' "$tmp/cmake.log" ||
+	fail "CMake does not name the component that is missing"
 # The library over Redis, where hiredis is.
 if [ -e "$prefix/lib/pkgconfig/baton-redis.pc" ]; then
 	cat >"$tmp/redis.c" <<'EOF'

@@ -8,7 +8,7 @@ set -eu
 
 manual=$1
 html=$2
-map=src/baton.map
+maps='src/baton.map src/companion/*/*.map'
 bad=0
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
@@ -23,7 +23,7 @@ pages=$(cd "$manual" && grep -L '^[.]so ' man1/*.1 man3/*.3 man7/*.7)
 # shellcheck disable=SC2086 # words, on purpose
 (cd "$manual" && mandoc -T lint -W warning $pages) || complain "mandoc complains, see above"
 
-for name in $(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $map); do
+for name in $(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $maps); do
 	grep -q "extern .*[(][*]$name[)]" src/*/*.h src/*/*/*.h && continue # not public
 	case $name in
 	baton_inline_*_v*) continue ;; # not for programs

@@ -5,7 +5,7 @@
 # names but baton's. A static program that uses no module links none.
 #
 #	symbols.sh LIBBATON.so LIBBATON.a
-#	symbols.sh LIBBATON-REDIS.so LIBBATON-REDIS.a
+#	symbols.sh LIBBATON-COMPANION.so LIBBATON-COMPANION.a
 set -eu
 
 shared=$1
@@ -13,14 +13,12 @@ static=$2
 map=src/baton.map
 headers=$(ls include/baton/*.h)
 own= # the companion
-prefixes=
 for companion in $(sed -n 's/^COMPANIONS := //p' Makefile); do
 	names=$(sed -n "s/^HEADERS_$companion := //p" Makefile)
 	case $static in
 	*-"$companion".a)
 		own=$companion
 		map=src/companion/$own/$own.map
-		prefixes=$(echo "$names" | tr ' ' '|')
 		headers=$(for name in $names; do echo "include/baton/$name.h"; done)
 		break
 		;;
@@ -70,9 +68,11 @@ done | sort -u | comm -12 - "$tmp/linked" >"$tmp/modules"
 fi
 
 # Without what is in braces, a declaration is what ends with a semicolon, is no typedef and not
-# static, and has a name of ours before a parenthesis.
+# static, and has a name of ours before a parenthesis. What a header includes does not count.
 for header in $headers; do
-	${CC:-cc} -std=c11 -E -P -Iinclude "$header"
+	${CC:-cc} -std=c11 -E -Iinclude "$header" | awk -v own="\"$header\"" '
+		/^#/ {here = $3 == own; next}
+		here'
 done | awk '
 	{
 		text = text " " $0
@@ -89,7 +89,7 @@ done | awk '
 				print name
 			}
 		}
-	}' | grep -E "^baton_${own:+($prefixes)_}" | sort -u >"$tmp/declared"
+	}' | sort -u >"$tmp/declared"
 
 # A program that has the idle path inlined, with a library that lacks the interface: it calls.
 inlined()

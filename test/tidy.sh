@@ -50,12 +50,15 @@ for companion in $companions; do
 done
 check_map src/baton.map $headers
 
-# Each function that the library exports is called in a fork's child.
+# Each function that libbaton and its plain companions export is called in a fork's child.
+maps="src/baton.map $(for name in $(listed PLAIN_COMPANIONS); do
+	echo "src/companion/$name/$name.map"; done)"
+# shellcheck disable=SC2086 # one file per word
 rows=test/unit/thread/fork_rows.inc
-exported=$(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' src/baton.map | sort)
+exported=$(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $maps | sort)
 called=$(sed -n 's/^[A-Z_]*ROW(\(baton_[a-z0-9_]*\),.*/\1/p' $rows | sort)
 if [ "$exported" != "$called" ]; then
-	echo "$rows: a row for each function of src/baton.map, and no other: mend the list" >&2
+	echo "$rows: a row for each function of $maps, and no other: mend the list" >&2
 	printf '%s\n' "$exported" "$called" | sort | uniq -u >&2
 	exit 1
 fi

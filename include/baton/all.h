@@ -21,7 +21,6 @@
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/loop.h>
-#include <baton/mainloop.h>
 #include <baton/manual.h>
 #include <baton/parallel.h>
 #include <baton/registry.h>

@@ -218,6 +218,14 @@ struct baton_bound_stats {
 void baton_bound_stats_read(const struct baton_bound *bound,
                             struct baton_bound_stats *counts) BATON_NONNULL;
 
+/*
+ * As baton_submit_later(), but never waits: a bound whose policy is WAIT refuses the task with
+ * -EAGAIN, as REFUSE does. For a thread that must go on: of an event loop, of a task that
+ * serves many resources.
+ * Errors: as baton_submit().
+ */
+int baton_try_submit_later(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
+
 #ifdef __cplusplus
 }
 #endif

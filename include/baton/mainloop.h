@@ -2,7 +2,8 @@
 /*
  * A main loop: sources of work with priorities, timers, descriptors, and idle work, on one thread.
  * For a program that has an event loop of its own (libuv, epoll, a GUI): the program watches one
- * descriptor and one deadline.
+ * descriptor and one deadline. A library of its own, libbaton-mainloop (pkg-config:
+ * baton-mainloop). baton.h does not include this header.
  *
  *	static int repaint(struct baton_source *source) { ...; return 0; }
  *

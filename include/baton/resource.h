@@ -267,13 +267,6 @@ int baton_submit(struct baton_resource *resource, struct baton_task *task) BATON
 int baton_submit_later(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
 
 /*
- * As baton_submit_later(), but never waits: a bound whose policy is WAIT (bound.h) refuses the task
- * with -EAGAIN, as REFUSE does. For a thread that must go on: of an event loop, of a task that
- * serves many resources.
- */
-int baton_try_submit_later(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
-
-/*
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
  * them, and together they cost one atomic operation. All tasks are accepted, or none.
  *

@@ -6,7 +6,7 @@
 CHECKED_SOURCES := $(wildcard $(CHECKING_FOLDERS:%=src/%/*.c))
 CHECKED_MADE := $(call shared_files,build/checked/lib/libbaton) build/checked/lib/libbaton.a
 CHECKEDDIR := $(LIBDIR)/baton-checked
-TSAN_MADE := build/tsan/lib/libbaton.a
+TSAN_MADE := $(TESTED:%=build/tsan/lib/%)
 TSANDIR := $(LIBDIR)/baton-tsan
 
 # $1: CHECKED or TSAN; $2: its name. Wanted, or made before?
@@ -17,7 +17,7 @@ PC_FILES += build/pkgconfig/baton-$2.pc
 INSTALLED += $(call into,$($1_MADE),build/$2/lib,$($1DIR))
 all: $($1_MADE)
 endif
-build/$2/lib/libbaton.a: build/$2/libbaton.a
+build/$2/lib/%.a: build/$2/%.a
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)cp $$< $$@
 endef
@@ -39,8 +39,8 @@ checked: $(CHECKED_MADE) build/pkgconfig/baton-checked.pc \
 # These programs link libbaton: where they run, they find the checked library in its place.
 CHECKED_MAIN := $(addprefix build/test/checked/,misuses firsts)
 $(foreach p,misuses firsts,$(call program,test/checked/$p,$(wildcard test/checked/$p*.c),\
-	-Lbuild -lbaton))
-$(CHECKED_MAIN): $(SHARED)
+	-Lbuild $(PLAIN_COMPANIONS:%=-lbaton-%) -lbaton))
+$(CHECKED_MAIN): $(SHARED) $(PLAIN_COMPANIONS:%=build/libbaton-%.so)
 
 check-checked: $(CHECKED_MAIN) $(CHECKED_MADE) build/checked/stress/stress \
 		## each misuse is stopped with a message, no first use is

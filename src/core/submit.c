@@ -296,9 +296,3 @@ BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct bato
 	BATON__CHECKED_SUBMIT(resource, &task, 1, baton_submit_later(resource, task));
 	return baton__submit(resource, task, BATON__SUBMIT_LATER);
 }
-
-BATON_EXPORT int baton_try_submit_later(struct baton_resource *resource, struct baton_task *task)
-{
-	BATON__CHECKED_SUBMIT(resource, &task, 1, baton_try_submit_later(resource, task));
-	return baton__submit(resource, task, BATON__SUBMIT_LATER | BATON__SUBMIT_NO_WAIT);
-}

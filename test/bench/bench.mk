@@ -30,7 +30,7 @@ build/test/bench/%.o: test/bench/%.cc build/flags build/bench/flags | build/deps
 	$(Q)$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) -c -o $@ $<
 
 build/bench/bench: LINKER = $(CXX) $(CXXFLAGS)
-$(call program,bench/bench,$(BENCH_SOURCES) libbaton.a,$$(PEER_LIBS) -lm)
+$(call program,bench/bench,$(BENCH_SOURCES) $(TESTED),$$(PEER_LIBS) -lm)
 
 BENCH = BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" \
 	build/bench/bench --json build/bench/figures.json --data build/bench/data $(BENCH_ARGS)
@@ -61,7 +61,7 @@ COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc mmap syscall sche
 build/counts/%.o: %.c build/flags | build/deps/build
 	$(call compile,$(if $(filter src/%,$<),$(LIB_FLAGS),$(TEST_FLAGS)) $(COUNTING))
 
-build/bench/counts: $(patsubst %.c,build/counts/%.o,$(SOURCES) $(COUNTS_SOURCES))
+build/bench/counts: $(patsubst %.c,build/counts/%.o,$(TESTED_SOURCES) $(COUNTS_SOURCES))
 	$(call link,$(LIBS) -lm,$(COUNTS_WRAP))
 
 $(call program,bench/steps,test/bench/steps/main.c libbaton.a)
@@ -81,7 +81,8 @@ build/ablate/$1.objects/%.o: %.c build/flags | build/deps/build
 # The objects come before the archive, whose own are then not taken.
 build/ablate/$1: LINKER = $$(CXX) $$(CXXFLAGS)
 build/ablate/$1: $(REMEDY_SOURCES:%.c=build/ablate/$1.objects/%.o) \
-		$(patsubst %,build/%.o,$(basename $(BENCH_SOURCES))) build/libbaton.a
+		$(patsubst %,build/%.o,$(basename $(BENCH_SOURCES))) \
+		$(TESTED:%=build/%)
 	$$(call link,$$(PEER_LIBS) -lm)
 endef
 $(foreach r,all:0 $(REMEDIES),$(eval $(call ablated,$(firstword $(subst :, ,$r)),$(lastword \

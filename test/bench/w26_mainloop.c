@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include <baton/all.h>
+#include <baton/mainloop.h>
 
 #ifndef BENCH_NO_GLIB
 #include <glib.h>

@@ -2,6 +2,8 @@
 /* Functions that are given a resource; see firsts.h. */
 #include "firsts.h"
 
+#include <baton/mainloop.h>
+
 /* ---- Submits, calls ---- */
 
 FIRST(baton_submit)

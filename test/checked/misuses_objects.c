@@ -2,6 +2,8 @@
 /* Misuses of executors, timers, triggers, lanes and futures; what is left at the end. */
 #include "misuses.h"
 
+#include <baton/mainloop.h>
+
 extern unsigned baton_checked_patience_ms __attribute__((weak));
 
 static int timer_nothing(struct baton_timer *timer)

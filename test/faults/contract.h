@@ -43,7 +43,7 @@ int64_t contract_count(const char *call, int64_t count);
 /* Called before the first fork: the parent reads the notes of its children. */
 void contract_init(void);
 
-/* Complains about functions of src/baton.map that the table lacks, or that no scenario called. */
+/* Complains about functions of the libraries that the table lacks, or that no scenario called. */
 unsigned contract_uncovered(void);
 
 /* The last call that any thread has entered: where a run hangs. In shared memory. */

@@ -36,7 +36,8 @@ $(foreach f,$(filter-out api,$(FUZZERS)),$(eval $(call fuzzer,$f)))
 
 # Programs of public calls under the explorer, which looks after memory itself.
 API_ENGINE := $(filter-out test/sim/main.c,$(SIM_ENGINE)) test/fuzz/fuzz_api.c
-API_SUBJECTS := $(SOURCES) $(addprefix test/sim/scenarios/,api.c api_more.c posts.c support.c \
+API_SUBJECTS := $(TESTED_SOURCES) \
+	$(addprefix test/sim/scenarios/,api.c api_more.c posts.c support.c \
 	executors.c actions.c)
 API_TRACED := -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp
 

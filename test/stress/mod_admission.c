@@ -6,6 +6,8 @@
  */
 #include "mod.h"
 
+#include <baton/admission.h>
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -11,6 +11,8 @@
  */
 #include "mod.h"
 
+#include <baton/mainloop.h>
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: MIT
 # libbaton-redis, which is made, and installed, where hiredis is; its examples, tests, benchmarks.
 REDIS_SOURCES := $(wildcard src/companion/redis/*.c)
-REDIS_SHARED := $(call shared_files,build/libbaton-redis)
 # Later releases of hiredis have TLS, in a library of its own.
 REDIS_LIBS := -lhiredis $(if $(wildcard /usr/include/hiredis/hiredis_ssl.h),\
 	-lhiredis_ssl -lssl -lcrypto)
 HAVE_REDIS := $(call has,hiredis/hiredis.h)
-REDIS_MADE := $(if $(HAVE_REDIS),build/libbaton-redis.a $(REDIS_SHARED))
-ifdef HAVE_REDIS
-PC_FILES += build/pkgconfig/baton-redis.pc
-INSTALLED += $(call into,$(call companion_headers,redis),include,$(INCLUDEDIR)) \
-	$(call into,$(REDIS_MADE),build,$(LIBDIR))
-all: $(REDIS_MADE)
-endif
-
-redis: build/libbaton-redis.a $(REDIS_SHARED) build/pkgconfig/baton-redis.pc \
-		## libbaton-redis, a queue over Redis; needs hiredis
 
 # The server's functions, as a C file.
 REDIS_FUNCTIONS := $(addprefix src/companion/redis/,queue.lua remote.lua names.lua)
@@ -28,11 +17,8 @@ build/redis/functions.c: $(REDIS_FUNCTIONS) src/companion/redis/redis.mk
 	$(Q)echo '0};' >>$@
 
 $(call needs,redis,$(REDIS_SOURCES),$(VARIANTS))
-$(call archive,libbaton-redis.a,$(REDIS_SOURCES) redis/functions.c,$(VARIANTS))
-REDIS_DEFINED := -Wl,-z,defs
-$(call shared,build/libbaton-redis,$(REDIS_SOURCES:%.c=build/%.o) build/redis/functions.o \
-	build/libbaton.so,src/companion/redis/redis.map,$$(REDIS_DEFINED),\
-	-Lbuild -lbaton $(REDIS_LIBS))
+COMPANIONS_MADE += $(if $(HAVE_REDIS),redis)
+$(call companion,redis,$(REDIS_SOURCES) redis/functions.c,$(REDIS_LIBS))
 
 # A program that links both libraries. Like `program` in the Makefile.
 redis_program = $(call needs,redis,$(filter %.c,$2),$(filter-out build/checked,$(or $5,build))) \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork: each function that the library exports is called in a child of a process with a pool, and
- * returns. fork_rows.inc has a row for each function, with its answer; test/tidy.sh compares the
- * rows with src/baton.map. The parent is at rest, or its threads stand in tasks, callbacks and
- * locks of the library. The thread that forks has used baton, or has not, or is inside a task.
+ * fork: each function that libbaton and its plain companions export is called in a child of a
+ * process with a pool, and returns. fork_rows.inc has a row for each function, with its answer;
+ * test/tidy.sh compares the rows with the maps. The parent is at rest, or its threads stand in
+ * tasks, callbacks and locks of the library. The thread that forks has used baton, or has not, or
+ * is inside a task.
  */
 #include "fork_world.h"
 

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+# libbaton-mainloop.
+COMPANIONS_MADE += mainloop
+$(call companion,mainloop,$(wildcard src/companion/mainloop/*.c))
