@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include <baton/board.h>
 #include <baton/inline.h>
 
 static int slot_run(struct baton_task *task)

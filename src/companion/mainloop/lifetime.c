@@ -43,6 +43,7 @@ static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_o
 	if (options)
 		loop->options = *options;
 	loop->config.executor = baton_loop_executor(loop->executor);
+	loop->config.capture_max = BATON_CAPTURE_NONE;
 	loop->config.quantum = QUANTUM;
 	loop->config.name = loop->options.name;
 	baton_resource_init(&loop->resource, &loop->config);

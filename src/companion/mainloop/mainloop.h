@@ -44,6 +44,7 @@
 #ifndef BATON_SRC_MAINLOOP_H
 #define BATON_SRC_MAINLOOP_H
 
+#include <baton/loop.h>
 #include <baton/mainloop.h>
 #include <baton/task_type.h>
 #include <baton/thread.h>
