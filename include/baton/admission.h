@@ -227,7 +227,8 @@ BATON_MUST_USE int baton_admission_init(struct baton_admission *admission,
  * is visible to the entry's function.
  * Errors: the entry is untouched: -EPIPE: the admission is closed. -EALREADY: the entry has
  * arrived, and is not gone. -EINVAL: the entry was not initialised; there is no such class;
- * `outcome` or `gone` is not a fresh promise. See also thread.h.
+ * `outcome` or `gone` is complete. See also thread.h. Asserts that both are promises, when it
+ * completes them.
  */
 int baton_admission_arrive(struct baton_admission *admission,
                            struct baton_admitted *admitted) BATON_NONNULL;

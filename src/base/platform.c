@@ -1,42 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a failed assertion does (the only place where the library ends the process), how the library
- * prints, and the library's version.
- */
+/* What the program may set or ask: the hook of a failed assertion, the library's version. */
 #include "base/platform.h"
 
 #include <baton/version.h>
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
-
-#define LINE_MAX_BYTES 512
-
-void baton__print(const char *format, ...)
-{
-	char line[LINE_MAX_BYTES + 256];
-	va_list args;
-	int length;
-
-	va_start(args, format);
-	length = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (length < 0)
-		return;
-	if ((size_t)length >= sizeof(line)) {
-		length = (int)sizeof(line) - 1;
-		line[length - 1] = '\n';
-	}
-	/* Ends: each failure is a signal. */
-	while (write(STDERR_FILENO, line, (size_t)length) < 0 && errno == EINTR)
-		;
-}
 
 static void print_line(const char *what, const char *file, int line)
 {
@@ -44,25 +13,6 @@ static void print_line(const char *what, const char *file, int line)
 }
 
 BATON_EXPORT void (*baton_assert_hook)(const char *, const char *, int) = print_line;
-
-void baton__assert_fail(const char *what, const char *file, int line)
-{
-	if (baton_assert_hook)
-		baton_assert_hook(what, file, line);
-	abort();
-}
-
-void baton__misuse(const char *function, const char *name, const char *what, const char *file,
-                   int line)
-{
-	char text[LINE_MAX_BYTES];
-
-	if (name)
-		(void)snprintf(text, sizeof(text), "%s: \"%s\" %s", function, name, what);
-	else
-		(void)snprintf(text, sizeof(text), "%s: %s", function, what);
-	baton__assert_fail(text, file, line);
-}
 
 BATON_EXPORT const char *baton_version(void)
 {

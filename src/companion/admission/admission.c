@@ -7,16 +7,28 @@
 #include <baton/thread.h>
 #include <baton/timers.h>
 
-#include "companion/admission/rules.h"
 #include "base/atomic.h"
-#include "future/future.h"
-#include "timer/timer.h"
+#include "companion/admission/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Beginning and end ---- */
+
+/* A closed wheel drops its timers: the admission looks at the clock all the same. */
+static void drop_timer(struct baton_timer *timer, int error)
+{
+	(void)timer;
+	(void)error;
+}
+
+void baton__admission_timer_init(struct baton_admission *admission, struct baton_timer *timer,
+                                 baton_timer_fn fn)
+{
+	baton_timer_init(timer, admission->_timers, &admission->_resource, fn);
+	baton_timer_set_dropped(timer, drop_timer);
+}
 
 BATON_EXPORT int baton_admission_init(struct baton_admission *admission,
                                       const struct baton_admission_config *config)
@@ -39,7 +51,7 @@ BATON_EXPORT int baton_admission_init(struct baton_admission *admission,
 	admission->_resource_config.executor = config->executor;
 	admission->_resource_config.name = config->name;
 	baton_resource_init(&admission->_resource, &admission->_resource_config);
-	baton__timer_init(&admission->_tick, timers, &admission->_resource, baton__admission_tick);
+	baton__admission_timer_init(admission, &admission->_tick, baton__admission_tick);
 	baton_promise_init(&admission->_tick_gone);
 	baton_promise_init(&admission->_ended);
 	admission->_decided_last = &admission->_decided;
@@ -104,14 +116,6 @@ BATON_EXPORT void baton_admitted_init(struct baton_admitted *admitted, uint32_t 
 	admitted->_fn = run;
 }
 
-static bool promise(const struct baton_future *future)
-{
-	/* Relaxed: a hint against misuse. */
-	uint32_t state = load_relaxed(&future->_state);
-
-	return state & BATON__FUTURE_PROMISE && !baton_future_is_complete(future);
-}
-
 static bool sound(const struct baton_admission *admission, const struct baton_admitted *admitted)
 {
 	uint32_t kind = admitted->_rules._kind;
@@ -120,8 +124,8 @@ static bool sound(const struct baton_admission *admission, const struct baton_ad
 	return admitted->_fn &&
 	       (kind < admission->_rules._config.class_count || kind == BATON_RULES_DEFAULT ||
 	        kind == BATON_RULES_INTERACTIVE) &&
-	       (!admitted->outcome || promise(admitted->outcome)) &&
-	       (!admitted->gone || promise(admitted->gone));
+	       (!admitted->outcome || !baton_future_is_complete(admitted->outcome)) &&
+	       (!admitted->gone || !baton_future_is_complete(admitted->gone));
 }
 
 BATON_EXPORT int baton_admission_arrive(struct baton_admission *admission,

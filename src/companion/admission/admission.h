@@ -49,6 +49,10 @@
 #define BATON__MARK_OWNS 32U     /* its task was given to `_own` */
 #define BATON__MARK_ENDS 64U     /* its end waits for the withdrawal */
 
+/* admission.c: a timer of the admission's wheel and resource. */
+void baton__admission_timer_init(struct baton_admission *admission, struct baton_timer *timer,
+                                 baton_timer_fn fn);
+
 /* admission_run.c */
 int baton__admitted_arrive(struct baton_task *message);
 int baton__admitted_withdraw(struct baton_task *withdrawal);
@@ -60,6 +64,9 @@ void baton__admission_limit(struct baton_admission *admission, const uint32_t *l
                             uint32_t reserve);
 
 /* admission_end.c */
+/* Completes a promise of the entry's. */
+void baton__admitted_complete(const struct baton_admitted *entry, struct baton_future *promise,
+                              int status, void *value);
 /* Adds a user. False: the admission is closed; with `also_closed`: is closed and has no users. */
 bool baton__admission_enter(struct baton_admission *admission, bool also_closed);
 void baton__admission_leave(struct baton_admission *admission);

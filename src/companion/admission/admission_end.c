@@ -9,6 +9,8 @@
 
 #include "base/atomic.h"
 
+#include <errno.h>
+
 /* ---- The admission ---- */
 
 static void end_after_tick(struct baton_continuation *continuation)
@@ -58,6 +60,17 @@ void baton__admission_leave(struct baton_admission *admission)
 
 /* ---- An entry ---- */
 
+void baton__admitted_complete(const struct baton_admitted *entry, struct baton_future *promise,
+                              int status, void *value)
+{
+	const char *name = entry->_admission->_config.name;
+
+	if (baton_future_complete(promise, status, value) == -EINVAL)
+		BATON_MISUSE_OF("baton_admission_arrive", name,
+		                "was given an entry whose `outcome` or `gone` is no promise: use "
+		                "BATON_PROMISE_INIT");
+}
+
 static void return_entry(struct baton_admitted *entry)
 {
 	struct baton_admission *admission = entry->_admission;
@@ -66,7 +79,7 @@ static void return_entry(struct baton_admitted *entry)
 	/* Relaxed: promise or callback tells the owner. */
 	store_relaxed(&entry->_progress, BATON__ADMITTED_FREE);
 	if (gone)
-		(void)baton_future_complete(gone, 0, entry); /* last touch */
+		baton__admitted_complete(entry, gone, 0, entry); /* last touch */
 	else if (admission->_config.gone)
 		admission->_config.gone(admission, entry); /* last touch */
 	baton__admission_leave(admission);

@@ -6,13 +6,12 @@
 #include "companion/admission/admission.h"
 
 #include <baton/blocking.h>
+#include <baton/board.h>
+#include <baton/bound.h>
 #include <baton/timers.h>
 
-#include "companion/admission/rules.h"
 #include "base/atomic.h"
-#include "core/stats.h"
-#include "core/submit.h"
-#include "timer/timer.h"
+#include "companion/admission/rules.h"
 
 #include <errno.h>
 
@@ -120,7 +119,7 @@ static void settle_outcome(struct baton_admitted *entry, int status, void *value
 		return;
 	entry->_marks |= BATON__MARK_SETTLED;
 	if (entry->outcome)
-		(void)baton_future_complete(entry->outcome, status, value);
+		baton__admitted_complete(entry, entry->outcome, status, value);
 }
 
 /* Tells the task to stop. */
@@ -165,7 +164,7 @@ static int run_blocking(struct baton_task *task)
 	const baton_task_fn fn = baton_container_of(task, struct baton_admitted, task)->_fn;
 	int status;
 
-	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)fn);
+	(void)baton_board_show(baton_current(), (baton_shown_fn)fn);
 	baton_blocking_begin();
 	status = fn(task);
 	baton_blocking_end(); /* a detached entry may be gone */
@@ -179,7 +178,7 @@ static int submit_task(struct baton_admitted *entry)
 	struct baton_resource *resource = entry->resource;
 	int error;
 
-	baton__timer_init(&entry->_timer, admission->_timers, &admission->_resource, time_over);
+	baton__admission_timer_init(admission, &entry->_timer, time_over);
 	error = arm_timer(entry);
 	if (error)
 		return error;
@@ -193,7 +192,7 @@ static int submit_task(struct baton_admitted *entry)
 	baton_task_init(&entry->_message, finish_entry, NULL);
 	baton_continuation_task(&entry->_when_ran, &admission->_resource, &entry->_message);
 	baton_future_then(&entry->_ran, &entry->_when_ran);
-	return baton__submit(resource, &entry->task, BATON__SUBMIT_LATER | BATON__SUBMIT_NO_WAIT);
+	return baton_try_submit_later(resource, &entry->task);
 }
 
 static void start_task(struct baton_admitted *entry)

@@ -295,7 +295,6 @@ Test(admission, bad_arguments_are_errors_and_nothing_happens, .timeout = 10)
 	                                         .rules.duration_ns = {3, 2, 1}};
 	struct baton_admitted zeroed = {.resource = NULL};
 	struct baton_future complete = BATON_PROMISE_INIT;
-	struct baton_future no_promise = BATON_FUTURE_INIT;
 	struct baton_admission other;
 	struct job *job = &hall.jobs[0];
 
@@ -314,7 +313,7 @@ Test(admission, bad_arguments_are_errors_and_nothing_happens, .timeout = 10)
 	zeroed.outcome = &complete;
 	cr_assert_eq(baton_admission_arrive(&hall.admission, &zeroed), -EINVAL);
 	zeroed.outcome = NULL;
-	zeroed.gone = &no_promise;
+	zeroed.gone = &complete;
 	cr_assert_eq(baton_admission_arrive(&hall.admission, &zeroed), -EINVAL);
 	cr_assert_eq(hall_arrive(0, 0), 0);
 	cr_assert_eq(baton_admission_arrive(&hall.admission, &job->admitted), -EALREADY);

@@ -298,13 +298,27 @@ static void deinit_open(void)
 	baton_admission_deinit(&hall.admission);
 }
 
-Test(admission_end, a_deinit_of_an_open_admission_is_named, .timeout = 10)
+static void no_promise(void)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_admitted admitted;
+
+	hall_begin();
+	baton_admitted_init(&admitted, 0, idle_run);
+	admitted.outcome = &future;
+	(void)baton_admission_arrive(&hall.admission, &admitted);
+	hall_drive();
+}
+
+Test(admission_end, mistakes_are_named, .timeout = 10)
 {
 	static const struct mistake mistakes[] = {
 		{deinit_open, "baton_admission_deinit: \"hall\" is not closed"},
+		{no_promise, "baton_admission_arrive: \"hall\" was given an entry whose `outcome` "
+	                     "or `gone` is no promise"},
 	};
 
-	mistakes_are_said(mistakes, 1);
+	mistakes_are_said(mistakes, 2);
 }
 
 /* ---- Threads and a pool ---- */
