@@ -70,7 +70,7 @@ mkdir "$tmp/cmake"
 cat >"$tmp/cmake/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.10)
 project(example C)
-find_package(baton 0.2 REQUIRED)
+find_package(baton 0.3 REQUIRED)
 add_executable(shared ../example.c)
 target_link_libraries(shared baton::baton)
 add_executable(static ../example.c)
@@ -86,7 +86,7 @@ for kind in shared static; do
 	timeout 30 "$tmp/cmake/build/$kind" >"$tmp/cmake.out" || fail "CMake's $kind program fails"
 	cmp -s "$tmp/cmake.out" "$tmp/shared.out" || fail "CMake's $kind program prints other lines"
 done
-sed -i 's/baton 0.2 /baton 0.1 /' "$tmp/cmake/CMakeLists.txt"
+sed -i 's/baton 0.3 /baton 0.2 /' "$tmp/cmake/CMakeLists.txt"
 ! cmake -S "$tmp/cmake" -B "$tmp/cmake/other" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null 2>&1 ||
 	fail "CMake takes this version for one that an older program may use"
 # The companions: by pkg-config, shared and static, and by CMake.
@@ -211,7 +211,7 @@ for file in include/baton.h include/baton/task.h lib/triplet/libbaton.a lib/trip
 	[ -e "$tmp/stage/usr/$file" ] || fail "install with DESTDIR leaves out $file"
 done
 ! grep -q "$tmp" "$tmp/stage/usr/lib/triplet/pkgconfig/baton.pc" || fail "baton.pc names DESTDIR"
-sed -i 's/baton 0.1 /baton 0.2 /' "$tmp/cmake/CMakeLists.txt"
+sed -i 's/baton 0.2 /baton 0.3 /' "$tmp/cmake/CMakeLists.txt"
 cmake -S "$tmp/cmake" -B "$tmp/cmake/staged" \
 	-Dbaton_DIR="$tmp/stage/usr/lib/triplet/cmake/baton" \
 	-DCMAKE_C_COMPILER="$(command -v "${cc##* }")" >"$tmp/cmake.log" 2>&1 &&

@@ -8,10 +8,10 @@
 #define BATON_VERSION_H
 
 #define BATON_VERSION_MAJOR 0
-#define BATON_VERSION_MINOR 2
+#define BATON_VERSION_MINOR 3
 #define BATON_VERSION_PATCH 0
 
-/* To compare versions: `#if BATON_VERSION >= BATON_VERSION_OF(0, 2, 0)`. */
+/* To compare versions: `#if BATON_VERSION >= BATON_VERSION_OF(0, 3, 0)`. */
 #define BATON_VERSION_OF(major, minor, patch) (((major) << 16) | ((minor) << 8) | (patch))
 #define BATON_VERSION                                                                              \
 	BATON_VERSION_OF(BATON_VERSION_MAJOR, BATON_VERSION_MINOR, BATON_VERSION_PATCH)

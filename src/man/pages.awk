@@ -3,7 +3,7 @@
 # types, and a page of section 3 out of each comment that stands before functions. The pages are in
 # mdoc(7).
 #
-#	awk -v out=DIR -v date='November 22, 2026' -v version=0.2.0 -v headers='future task ...' \
+#	awk -v out=DIR -v date='November 22, 2026' -v version=0.3.0 -v headers='future task ...' \
 #		-f pages.awk -f text.awk include/baton/future.h
 #	awk -v list=1 -f pages.awk -f text.awk include/baton/*.h	prints the pages' names
 #
