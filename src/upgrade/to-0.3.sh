@@ -1,0 +1,322 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Rewrites a program's C and C++ sources from baton 0.2 to baton 0.3, in place.
+#
+#	to-0.3.sh FILE...
+#
+# Prints FILE:LINE: and a sentence for each place that it leaves to you. The exit status is 0 if
+# there are none, else 1. It changes nothing but the names, members and calls of the rules below,
+# outside comments and strings, so that you can read what it has done in a diff; a second run
+# changes nothing. include/CHANGES.md has the whole table.
+set -eu
+
+if [ $# = 0 ] || [ "$1" = --help ]; then
+	sed -n '3,/^set/ {/^set/d; s/^#[ ]\{0,1\}//; p;}' "$0"
+	[ $# != 0 ] || exit 2
+	exit 0
+fi
+
+# One rule a line; the order of the lines does not matter.
+#
+#   wait NAME POSITION [NEW]    the argument at POSITION is a deadline. NULL: NEW(...) without it.
+#                               Else: NEW_until(...), with nanoseconds in its place.
+#   rename OLD NEW              a name that is baton's alone
+#   member STRUCT OLD NEW       a member of `struct STRUCT`: in its initialisers, and of variables
+#                               and parameters that the file declares
+#   left NAME TEXT              a name that is left to you: TEXT says what to do
+#   left-member STRUCT OLD TEXT the same for a member
+rules()
+{
+	cat <<-'EOF'
+		wait baton_future_wait 2
+		wait baton_future_wait_any 3
+		wait baton_future_wait_all 3
+		wait baton_future_wait_all_or_cancel 3
+		wait baton_group_wait 2
+		wait baton_fan_out_wait 2
+		wait baton_suspension_wait 2
+		wait baton_quiesce 4
+		wait baton_timer_stop_wait 2
+		wait baton_pool_submit_wait 3
+		wait baton_pool_await_termination 2 baton_pool_await
+		wait baton_resource_await 2
+		wait baton_admission_await 2
+		member baton_bound_config wait_ns timeout_ns
+		left-member baton_call_options deadline is timeout_ns, a span from the call on
+	EOF
+}
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+rules >"$tmp/rules"
+cat >"$tmp/rewrite.awk" <<'EOF'
+# The text with comments, strings and character constants blanked, line ends kept. As long as the
+# text, so that a place in the one is the same place in the other.
+function masked(s,    out, i, rest, skip) {
+	out = ""
+	while (match(s, /["']|\/[*]|\/\//)) {
+		out = out substr(s, 1, RSTART - 1)
+		rest = substr(s, RSTART)
+		if (rest ~ /^\/[*]/)
+			skip = (i = index(substr(rest, 3), "*/")) ? i + 3 : length(rest)
+		else if (rest ~ /^\/\//)
+			skip = (i = index(rest, "\n")) ? i - 1 : length(rest)
+		else if (rest ~ /^'/ && out ~ /[0-9a-fA-F]$/)
+			skip = 1 # of a number: 1'000
+		else if (rest ~ /^"/ && match(rest, /^"([^"\\\n]|\\.|\\\n)*"?/) ||
+				match(rest, /^'([^'\\\n]|\\.)*'?/))
+			skip = RLENGTH
+		out = out blank(substr(rest, 1, skip))
+		s = substr(rest, skip + 1)
+	}
+	return out s
+}
+
+function blank(s) {
+	gsub(/[^\n]/, " ", s)
+	return s
+}
+
+# Where `name` stands as a word at or after `from`; 0: nowhere.
+function find(name, from,    at, before, after) {
+	while ((at = index(substr(mask, from), name)) > 0) {
+		at += from - 1
+		before = at > 1 ? substr(mask, at - 1, 1) : " "
+		after = substr(mask, at + length(name), 1)
+		if (before !~ /[A-Za-z0-9_]/ && after !~ /[A-Za-z0-9_]/)
+			return at
+		from = at + length(name)
+	}
+	return 0
+}
+
+function replace(at, len, by) {
+	text = substr(text, 1, at - 1) by substr(text, at + len)
+	mask = substr(mask, 1, at - 1) masked(by) substr(mask, at + len)
+}
+
+# The call of the name at `at`: argument i begins at begins[i], and ends before ends[i]. Returns how
+# many there are; -1: it is no call. `open`, `close`: of its parentheses.
+function arguments(at, name,    i, c, depth, n, rest) {
+	i = at + length(name)
+	rest = substr(mask, i)
+	if (!match(rest, /^[ \t\n]*\(/))
+		return -1
+	open = i + RLENGTH - 1
+	depth = n = 0
+	for (i = open; i <= length(mask); i++) {
+		c = substr(mask, i, 1)
+		if (c ~ /[][(){}]/) {
+			if (c ~ /[[({]/) {
+				if (++depth == 1)
+					begins[++n] = i + 1
+			} else if (--depth == 0) {
+				ends[n] = close_at = i
+				return n
+			}
+		} else if (c == "," && depth == 1) {
+			ends[n] = i
+			begins[++n] = i + 1
+		}
+	}
+	return -1
+}
+
+# The text of the argument i, which begins at `first`, without the comments around it.
+function argument(i,    last) {
+	for (first = begins[i]; substr(mask, first, 1) ~ /[ \t\n]/; first++)
+		;
+	for (last = ends[i] - 1; substr(mask, last, 1) ~ /[ \t\n]/; last--)
+		;
+	return substr(text, first, last - first + 1)
+}
+
+# Each call of the wait, from the first to the last. A call among another's arguments comes later.
+function rewrite_wait(name, position, new,    at, n, deadline) {
+	for (at = find(name, 1); at; at = find(name, at + 1)) {
+		n = arguments(at, name)
+		if (n != arity[name]) {
+			if (n < 0 || n != arity[name] - 1)
+				leave(at + length(name),
+					name (n < 0 ? " is named without a call: " : ": ") new \
+					" has no deadline, and " new "_until has nanoseconds")
+			else if (name != new)
+				replace(at, length(name), new)
+			continue
+		}
+		deadline = argument(position)
+		if (deadline ~ /^(NULL|nullptr|0)$/) {
+			if (position < n) # what follows goes on where the deadline was
+				replace(begins[position],
+					begins[position + 1] - begins[position], "")
+			else
+				replace(ends[position - 1], ends[position] - ends[position - 1], "")
+			if (name != new)
+				replace(at, length(name), new)
+			continue
+		}
+		replace(first, length(deadline), "baton_0_2_deadline_ns(" deadline ")")
+		replace(at, length(name), new "_until")
+		converted = 1
+	}
+}
+
+function rename(old, new,    at) {
+	for (at = find(old, 1); at; at = find(old, at + length(new)))
+		replace(at, length(old), new)
+}
+
+# The end of the braces that open at `at`.
+function closing(at,    depth, c) {
+	for (depth = 0; at <= length(mask); at++) {
+		c = substr(mask, at, 1)
+		if (c == "{")
+			depth++
+		else if (c == "}" && --depth == 0)
+			return at
+	}
+	return length(mask)
+}
+
+# Initialisers of the struct: `struct S name = {...}`, `(struct S){...}`, `name[] = {{...}}`. And
+# names that are declared with the type: `name.old`, `name->old`, also behind other members.
+function rewrite_member(type, old, new, note,    at, rest, from, to, names, list, i, n, word) {
+	n = 0
+	for (at = find(type, 1); at; at = find(type, at + 1)) {
+		rest = substr(mask, at + length(type))
+		if (match(rest, "^" S "[)]?(" S WORD S "(\\[[^]]*\\])*" S "=)?" S "\\{")) {
+			from = at + length(type) + RLENGTH - 1
+			rest = substr(rest, 1, RLENGTH)
+			to = closing(from)
+			members_in(from, to, old, new, note)
+			if (match(rest, WORD))
+				list[++n] = substr(rest, RSTART, RLENGTH)
+		} else if (match(rest, "^[ \t\n*]*(const[ \t\n*]+)?" WORD)) {
+			word = substr(rest, 1, RLENGTH)
+			sub(/^[ \t\n*]*(const[ \t\n*]+)?/, "", word)
+			list[++n] = word
+		}
+	}
+	for (i = 1; i <= n; i++) {
+		for (at = find(list[i], 1); at; at = find(list[i], at + 1)) {
+			rest = substr(mask, at + length(list[i]))
+			if (match(rest, "^(\\[[^]]*\\])?" S "([.]|->)" S old "[^A-Za-z0-9_]"))
+				member(at + length(list[i]) + RLENGTH - 1 - length(old),
+					old, new, note)
+		}
+	}
+}
+
+function members_in(from, to, old, new, note,    at) {
+	for (at = find(old, from); at && at < to; at = find(old, at + 1))
+		if (substr(mask, from, at - from) ~ /[{,][ \t\n]*[.][ \t\n]*$/) {
+			member(at, old, new, note)
+			to += length(new) - length(old)
+		}
+}
+
+function member(at, old, new, note) {
+	if (note != "")
+		leave(at + length(old), "." old " " note)
+	else
+		replace(at, length(old), new)
+}
+
+# Places are kept as marks in the text, so that later changes do not move them.
+function leave(at, what) {
+	notes[++note_count] = what
+	replace(at, 0, "\001" note_count "\002")
+}
+
+# A converter for deadlines, behind the last #include of baton, or else of anything.
+function add_converter(    at, last, any, rest, line) {
+	if (text ~ /define BATON_0_2_DEADLINE/)
+		return
+	rest = text
+	for (at = 1; rest != ""; at += length(line)) {
+		line = substr(rest, 1, index(rest "\n", "\n"))
+		rest = substr(rest, length(line) + 1)
+		if (line ~ /^[ \t]*#[ \t]*include/) {
+			any = at + length(line)
+			if (line ~ /[<"]baton[.\/]/)
+				last = any
+		}
+	}
+	if (!last)
+		last = any
+	replace(last ? last : 1, 0, converter)
+}
+
+function report(    at, n, upto, line) {
+	while (match(text, /\001[0-9]+\002/)) {
+		n = substr(text, RSTART + 1, RLENGTH - 2) + 0
+		upto = substr(text, 1, RSTART - 1)
+		text = upto substr(text, RSTART + RLENGTH)
+		line = gsub(/\n/, "", upto) + 1
+		print file ":" line ": " notes[n] >"/dev/stderr"
+	}
+}
+
+BEGIN {
+	S = "[ \t\n]*"
+	WORD = "[A-Za-z_][A-Za-z0-9_]*"
+	while ((getline line <rules_file) > 0) {
+		split(line, f, " ")
+		rule[++rules] = line
+	}
+	converter = "#include <time.h>\n" \
+		"#ifndef BATON_0_2_DEADLINE\n#define BATON_0_2_DEADLINE\n" \
+		"/* A deadline of baton 0.2, absolute or NULL, for a wait of 0.3. */\n" \
+		"static inline uint64_t baton_0_2_deadline_ns(const struct timespec *time)\n{\n" \
+		"\tif (time && time->tv_sec < 0)\n\t\treturn 0;\n" \
+		"\tif (!time || (uint64_t)time->tv_sec >= BATON_FOREVER / BATON_SECOND)\n" \
+		"\t\treturn BATON_FOREVER;\n" \
+		"\treturn (uint64_t)time->tv_sec * BATON_SECOND + (uint64_t)time->tv_nsec;\n}\n" \
+		"#endif\n"
+}
+
+{
+	text = text $0 "\n"
+}
+
+END {
+	mask = masked(text)
+	for (r = 1; r <= rules; r++) {
+		split(rule[r], f, " ")
+		if (f[1] == "wait") {
+			# The index of wait_any follows its deadline.
+			arity[f[2]] = f[2] == "baton_future_wait_any" ? 4 : f[3]
+			rewrite_wait(f[2], f[3] + 0, f[4] ? f[4] : f[2])
+		} else if (f[1] == "rename") {
+			rename(f[2], f[3])
+		} else if (f[1] == "member") {
+			rewrite_member(f[2], f[3], f[4], "")
+		} else if (f[1] == "left") {
+			note = rule[r]
+			sub(/^[^ ]+ [^ ]+ /, "", note)
+			for (at = find(f[2], 1); at; at = find(f[2], at + 1))
+				leave(at + length(f[2]), f[2] " " note)
+		} else if (f[1] == "left-member") {
+			note = rule[r]
+			sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", note)
+			rewrite_member(f[2], f[3], f[3], note)
+		}
+	}
+	if (converted)
+		add_converter()
+	report()
+	printf "%s", text
+	exit note_count > 0
+}
+EOF
+
+status=0
+for file; do
+	awk -v file="$file" -v rules_file="$tmp/rules" -f "$tmp/rewrite.awk" "$file" \
+		>"$tmp/new" || {
+		[ $? = 1 ] && [ -s "$tmp/new" ] || exit 2
+		status=1
+	}
+	cmp -s "$tmp/new" "$file" || cat "$tmp/new" >"$file"
+done
+exit $status
