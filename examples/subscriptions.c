@@ -238,7 +238,7 @@ static void *publisher_thread(void *arg)
 	for (int burst = 0; burst < BURSTS; burst++) {
 		for (int i = 0; i < BURST; i++)
 			check(baton_async(&topic.resource, publish, NULL, &futures[i]), "publish");
-		check(baton_future_wait_all(futures, BURST, NULL), "published");
+		check(baton_future_wait_all(futures, BURST), "published");
 		for (int i = 0; i < BURST; i++)
 			baton_future_unref(futures[i]);
 		nanosleep(&pause_time, NULL);
@@ -262,7 +262,7 @@ static void client_do(struct operation *operation, struct subscription *self, ba
 	} else {
 		check(baton_submit(&self->resource, &operation->task), "submit");
 	}
-	check(baton_future_wait(&operation->future, NULL), "wait");
+	check(baton_future_wait(&operation->future), "wait");
 	rule((cancelled == 0) == (baton_future_state(&operation->future) == BATON_CANCELLED),
 	     "what was cancelled did not run, and the other way round");
 }
@@ -373,10 +373,10 @@ static void verify(void)
 /* Only tasks submit now: the topic's tasks to subscriptions, and subscriptions' to the topic. */
 static void await_all(void)
 {
-	check(baton_resource_await(&topic.resource, NULL), "await");
+	check(baton_resource_await(&topic.resource), "await");
 	for (size_t i = 0; i < CLIENTS; i++)
-		check(baton_resource_await(&subscriptions[i].resource, NULL), "await");
-	check(baton_resource_await(&topic.resource, NULL), "await");
+		check(baton_resource_await(&subscriptions[i].resource), "await");
+	check(baton_resource_await(&topic.resource), "await");
 }
 
 int main(void)

@@ -15,6 +15,7 @@
 #include <baton/resource.h>
 #include <baton/task.h>
 #include <baton/thread.h>
+#include <baton/time.h>
 #include <baton/timer.h>
 #include <baton/version.h>
 

@@ -184,7 +184,7 @@ void broker_deinit(struct broker *broker, int status)
 	env_hide(env, &broker->passwords.resource);
 	clients_end(&broker->clients);
 	baton_pool_shutdown(env->pool);
-	must(baton_pool_await_termination(env->pool, NULL), "end of the pool");
+	must(baton_pool_await(env->pool), "end of the pool");
 	trim_deinit(&env->trim);
 	env_hide(env, &env->trim.resource);
 	must(baton_timers_destroy(env->timers), "free the timers");

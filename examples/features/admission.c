@@ -142,7 +142,7 @@ int main(void)
 	CHECK(baton_future_status(&film.outcome) == -ETIMEDOUT);
 
 	CHECK(baton_admission_close(&service, BATON_ADMISSION_RUN) == 0);
-	CHECK(baton_admission_await(&service, NULL) == 0);
+	CHECK(baton_admission_await(&service) == 0);
 	baton_admission_deinit(&service);
 	CHECK(baton_timers_destroy(timers) == 0);
 	baton_manual_destroy(backends);

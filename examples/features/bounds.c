@@ -77,8 +77,7 @@ int main(void)
 	baton_resource_set_bound(&session.resource, &bound);
 	if (baton_call(&session.resource, flood, &session, NULL))
 		return 1;
-	if (baton_resource_close(&session.resource) ||
-	    baton_resource_await(&session.resource, NULL))
+	if (baton_resource_close(&session.resource) || baton_resource_await(&session.resource))
 		return 1;
 	printf("8 publishes: %d refused; 8 acknowledgements: %d ran; stopped %d, resumed %d\n",
 	       session.refused, session.acknowledged, session.stopped, session.resumed);

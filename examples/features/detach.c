@@ -53,7 +53,7 @@ int main(void)
 	printf("answered: %s\n", (const char *)baton_future_value(&answered.future));
 
 	/* The answer to `lost` never comes. */
-	CHECK(baton_future_wait(&lost.future, NULL) == 0);
+	CHECK(baton_future_wait(&lost.future) == 0);
 	CHECK(baton_future_status(&lost.future) == -ETIMEDOUT);
 	CHECK(baton_detached_complete(&lost.token, 0, NULL) == -EALREADY);
 	printf("lost: timed out\n");

@@ -45,7 +45,7 @@ int main(void)
 	}
 	baton_resource_close(resources[17]);
 	if (baton_fan_out_submit(resources, SESSIONS, &options, &fan_out) != 0 ||
-	    baton_fan_out_wait(fan_out, NULL) != 0)
+	    baton_fan_out_wait(fan_out) != 0)
 		return 1;
 	for (int i = 0; i < SESSIONS; i++)
 		delivered += sessions[i].last == message;

@@ -52,7 +52,7 @@ int main(void)
 		topics[i].index = i;
 	}
 	visit(0);
-	if (baton_group_wait(&walk, NULL) != 0)
+	if (baton_group_wait(&walk) != 0)
 		return 1;
 	for (int i = 0; i < TOPICS; i++)
 		visits += topics[i].visits;

@@ -48,9 +48,9 @@ int main(void)
 	for (int i = 0; i < BYTES / 100; i++)
 		CHECK(write(ends[1], (char[100]){0}, 100) == 100);
 	(void)close(ends[1]);
-	CHECK(baton_future_wait(&sink.ended, NULL) == 0);
+	CHECK(baton_future_wait(&sink.ended) == 0);
 	CHECK(baton_resource_close(&sink.resource) == 0);
-	CHECK(baton_resource_await(&sink.resource, NULL) == 0);
+	CHECK(baton_resource_await(&sink.resource) == 0);
 	printf("%zu bytes\n", sink.bytes);
 	return baton_io_destroy();
 }

@@ -64,7 +64,7 @@ int main(void)
 	for (; !baton_future_is_complete(&done); looks++) {
 		long open = 0;
 
-		if (baton_quiesce(set, ACCOUNTS, held, NULL))
+		if (baton_quiesce(set, ACCOUNTS, held))
 			return 1;
 		for (int i = 0; i < ACCOUNTS; i++)
 			open += accounts[i].in - accounts[i].out; /* no task runs: plain reads */
@@ -75,7 +75,7 @@ int main(void)
 	pthread_join(thread, NULL);
 	for (int i = 0; i < ACCOUNTS; i++) {
 		baton_resource_close(&accounts[i].resource);
-		if (baton_resource_await(&accounts[i].resource, NULL))
+		if (baton_resource_await(&accounts[i].resource))
 			return 1;
 	}
 	printf("%d snapshots of %d accounts during %d transfers: %d inconsistent\n", looks,

@@ -47,7 +47,7 @@ int main(void)
 	baton_resource_set_lanes(&topic.resource, &topic.lanes);
 
 	if (baton_resource_suspend_lower(&topic.resource, &moving) ||
-	    baton_suspension_wait(&moving, NULL))
+	    baton_suspension_wait(&moving))
 		return 1;
 	/* No message is handled now: here the log would be moved. */
 	for (int i = 0; i < 3; i++)
@@ -59,7 +59,7 @@ int main(void)
 		return 1;
 
 	baton_resource_close(&topic.resource);
-	if (baton_resource_await(&topic.resource, NULL))
+	if (baton_resource_await(&topic.resource))
 		return 1;
 	baton_resource_deinit(&topic.resource);
 	printf("%d subscribers, %d messages while it stood still, %d afterwards\n",

@@ -46,7 +46,7 @@ int main(void)
 	for (int i = 0; i < WRITERS; i++)
 		pthread_join(threads[i], NULL);
 	baton_resource_close(&journal);
-	if (baton_resource_await(&journal, NULL) != 0)
+	if (baton_resource_await(&journal) != 0)
 		return 1;
 	printf("trigger: %llu writes answered by %llu flushes\n", (unsigned long long)writes,
 	       (unsigned long long)flushes);

@@ -59,7 +59,7 @@ int main(void)
 	for (int i = 5; i < 8; i++)
 		CHECK(baton_detached_complete(&messages[i].windowed.token, -1, NULL) == 0);
 	CHECK(baton_future_state(&messages[9].future) == BATON_CANCELLED);
-	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
+	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session) == 0);
 	baton_window_deinit(&window);
 	printf("2 messages were cancelled unsent\n");
 	return 0;

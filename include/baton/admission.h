@@ -73,7 +73,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/executor.h>
@@ -81,6 +80,7 @@
 #include <baton/resource.h>
 #include <baton/rules.h>
 #include <baton/task.h>
+#include <baton/time.h>
 #include <baton/timer.h>
 
 #ifdef __cplusplus
@@ -276,16 +276,16 @@ int baton_admission_close(struct baton_admission *admission,
                           enum baton_admission_rest rest) BATON_NONNULL;
 
 /*
- * Waits until all entries of a closed admission are gone. `deadline` as for baton_future_wait().
+ * Waits until all entries of a closed admission are gone, or until `deadline_ns` (time.h).
  *
  * Thread safety: any thread. Blocking: yes. Do not call it in a task that the entries need: the
  * waiter does not help the admission as long as entries are left.
  * Ownership: afterwards the admission's memory is the caller's: deinit.
- * Errors: -EINVAL: the admission is open, or the deadline is malformed. -ETIMEDOUT, -EDEADLK as for
- * baton_future_wait().
+ * Errors: -EINVAL: the admission is open. -ETIMEDOUT, -EDEADLK as for baton_future_wait().
  */
-BATON_MUST_USE int baton_admission_await(struct baton_admission *admission,
-                                         const struct timespec *deadline) BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_admission_await(struct baton_admission *admission) BATON_NONNULL;
+BATON_MUST_USE int baton_admission_await_until(struct baton_admission *admission,
+                                               uint64_t deadline_ns) BATON_NONNULL;
 
 /* Asserts that the admission is closed, and that all its entries are gone. The owner. */
 void baton_admission_deinit(struct baton_admission *admission) BATON_NONNULL;

@@ -83,11 +83,11 @@ enum baton_bound_policy {
 	BATON_BOUND_DROP_OLDEST,
 	BATON_BOUND_DROP_LOWEST,
 	/*
-	 * The submitter waits for room, for at most wait_ns; a baton_call_with() no longer than its
-	 * deadline. The submitter waits until the tasks accepted before have run, and helps to run
-	 * these tasks, as a waiter for a future does; where tasks that wait in windows have the
-	 * room, until one of them has its turn. If other submitters have taken the room meanwhile,
-	 * the submitter waits again. The order of submitters that wait is not specified.
+	 * The submitter waits for room, for at most timeout_ns; a baton_call_with() no longer than
+	 * its own timeout_ns. The submitter waits until the tasks accepted before have run, and
+	 * helps to run these tasks, as a waiter for a future does; where tasks that wait in windows
+	 * have the room, until one of them has its turn. If other submitters have taken the room
+	 * meanwhile, the submitter waits again. The order of submitters that wait is not specified.
 	 *
 	 * The submit then returns 0, or, with the task untouched: -ETIMEDOUT; -EDEADLK, where the
 	 * wait could never end (from a task of this resource, or where the wait would close a cycle
@@ -135,7 +135,7 @@ struct baton_bound_config {
 	void (*high)(struct baton_resource *resource, void *arg);
 	void (*low)(struct baton_resource *resource, void *arg);
 	void *arg;
-	uint64_t wait_ns; /* WAIT: the longest wait; 0, BATON_NEVER: without end */
+	uint64_t timeout_ns; /* WAIT: the longest wait; 0: without end */
 	uint64_t _reserved[4];
 };
 

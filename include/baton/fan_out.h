@@ -9,7 +9,7 @@
  *	struct baton_fan_out *fan_out;
  *	int error = baton_fan_out_submit(sessions, count, &options, &fan_out);
  *	if (!error) {
- *		error = baton_fan_out_wait(fan_out, NULL);
+ *		error = baton_fan_out_wait(fan_out);
  *		...baton_fan_out_status(fan_out, &index)...
  *		baton_fan_out_unref(fan_out);
  *	}
@@ -27,12 +27,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/labelled.h>
 #include <baton/resource.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,15 +90,16 @@ BATON_MUST_USE int baton_fan_out_submit(struct baton_resource *const *resources,
                                         struct baton_fan_out **fan_out) BATON_NONNULL_AT(3);
 
 /*
- * Waits until every item is over: has run, was refused or cancelled. Helps as baton_future_wait()
- * does, with each resource that is queued. `deadline` as for baton_future_wait().
+ * Waits until every item is over: has run, was refused or cancelled; or until `deadline_ns`
+ * (time.h). Helps as baton_future_wait() does, with each resource that is queued.
  *
  * Blocking: yes. Errors: those of baton_future_wait(): -EDEADLK: an item waits for a resource
  * that this very thread holds, or runs on this very thread; the fan-out's submit is further down
- * this thread's stack. -ETIMEDOUT. -EINVAL.
+ * this thread's stack. -ETIMEDOUT.
  */
-BATON_MUST_USE int baton_fan_out_wait(struct baton_fan_out *fan_out,
-                                      const struct timespec *deadline) BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_fan_out_wait(struct baton_fan_out *fan_out) BATON_NONNULL;
+BATON_MUST_USE int baton_fan_out_wait_until(struct baton_fan_out *fan_out,
+                                            uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * The fan-out's future: complete when every item is over. Done, or failed with the status of the

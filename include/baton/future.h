@@ -23,10 +23,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/task.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -102,8 +102,8 @@ int baton_future_status(const struct baton_future *future) BATON_NONNULL;
 void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
 
 /*
- * Waits until the future is complete. `deadline` is absolute, CLOCK_MONOTONIC; NULL: none. The same
- * holds for all waits of the library. Signals do not end a wait.
+ * Waits until the future is complete; wait_until: or until `deadline_ns`. In time.h is what a
+ * deadline is, in this and all other waits. Signals do not end a wait.
  *
  * The waiter helps before it sleeps. If the task's resource is queued for an executor, the waiter
  * takes the baton and runs the resource's tasks up to the awaited task (helping). If only this
@@ -122,7 +122,6 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  *               at a depth of BATON_HELPING_MAX (or where calls have nested
  *               BATON_CALLING_MAX deep), and no other thread is there to come to the resource.
  *   -ETIMEDOUT  the deadline has passed.
- *   -EINVAL     the deadline is malformed.
  *
  * Limits of helping. A wait that would end without helping never fails, and never lasts longer,
  * because of helping (but see Corner cases). A helper enters no task after the end of its wait. A
@@ -144,8 +143,9 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * longer: the entered task completes the helper's future before the task itself returns (by its
  * own token, by baton_batch_flush()), and then waits for the helper's thread.
  */
-BATON_MUST_USE int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
-	BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_future_wait(struct baton_future *future) BATON_NONNULL;
+BATON_MUST_USE int baton_future_wait_until(struct baton_future *future,
+                                           uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Cycles. A thread that holds batons and is about to sleep in a wait gets -EDEADLK if that wait
@@ -210,24 +210,29 @@ size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max)
  * complete.
  *
  * Otherwise as baton_future_wait(). Errors: -EDEADLK: of the incomplete futures none (any), or not
- * all (all), can ever complete. -EINVAL: also if count is 0 or too large (any). -ETIMEDOUT.
+ * all (all), can ever complete. -EINVAL: count is 0 or too large (any). -ETIMEDOUT.
  */
 BATON_MUST_USE int baton_future_wait_any(struct baton_future *const *futures, size_t count,
-                                         const struct timespec *deadline, size_t *index);
-BATON_MUST_USE int baton_future_wait_all(struct baton_future *const *futures, size_t count,
-                                         const struct timespec *deadline);
+                                         size_t *index);
+BATON_MUST_USE int baton_future_wait_any_until(struct baton_future *const *futures, size_t count,
+                                               uint64_t deadline_ns, size_t *index);
+BATON_MUST_USE int baton_future_wait_all(struct baton_future *const *futures, size_t count);
+BATON_MUST_USE int baton_future_wait_all_until(struct baton_future *const *futures, size_t count,
+                                               uint64_t deadline_ns);
 
 /*
- * As baton_future_wait_all(), but a wait that times out cancels the futures that are not complete,
- * as baton_future_cancel() does: tasks that have not started will not run, running tasks are told.
- * Other errors cancel nothing.
+ * As baton_future_wait_all_until(), but a wait that times out cancels the futures that are not
+ * complete, as baton_future_cancel() does: tasks that have not started will not run, running tasks
+ * are told. Other errors cancel nothing, so that the form without a deadline never cancels.
  *
  * Ownership: the call does not wait for the cancelled futures. Their memory is the caller's when
  * another wait, without a deadline, has returned.
  * Errors: as baton_future_wait_all().
  */
 BATON_MUST_USE int baton_future_wait_all_or_cancel(struct baton_future *const *futures,
-                                                   size_t count, const struct timespec *deadline);
+                                                   size_t count);
+BATON_MUST_USE int baton_future_wait_all_or_cancel_until(struct baton_future *const *futures,
+                                                         size_t count, uint64_t deadline_ns);
 
 /*
  * Cancels the future's task. A task that has not started will not run: that is decided, and

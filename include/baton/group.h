@@ -9,7 +9,7 @@
  *	...
  *	baton_group_leave(&group);	when it is over, on whatever thread
  *	...
- *	error = baton_group_wait(&group, NULL);
+ *	error = baton_group_wait(&group);
  *
  * A task that may be cancelled leaves its group in the resource's `cancelled` callback, or reports
  * to a future. After a submit that is refused, call leave. For one function on a set of resources
@@ -36,10 +36,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/future.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,17 +83,17 @@ void baton_group_leave(struct baton_group *group) BATON_NONNULL;
 void baton_group_leave_with(struct baton_group *group, int status) BATON_NONNULL;
 
 /*
- * Waits until the count is zero. `deadline` as for baton_future_wait(). The waiter cannot help,
+ * Waits until the count is zero, or until `deadline_ns` (time.h). The waiter cannot help,
  * since the group does not know what its members are: a worker that waits for tasks which only its
  * own pool can run occupies a thread of that pool.
  *
  * Thread safety: any thread. Blocking: yes. While a waiter registers itself, for a few
  * instructions, it counts as a member.
- * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -EINVAL: the
- * deadline is malformed. -ENOMEM.
+ * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -ENOMEM.
  */
-BATON_MUST_USE int baton_group_wait(struct baton_group *group, const struct timespec *deadline)
-	BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_group_wait(struct baton_group *group) BATON_NONNULL;
+BATON_MUST_USE int baton_group_wait_until(struct baton_group *group,
+                                          uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * When the count is zero (immediately, if it is already) the continuation fires: its task is

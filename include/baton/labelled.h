@@ -37,13 +37,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/resource.h>
 #include <baton/tag.h>
 #include <baton/task.h>
 #include <baton/task_type.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -130,7 +130,7 @@ struct baton_call_options {
 	void *arg;
 	const struct baton_label *label;   /* NULL: none */
 	baton_post_cancelled_fn cancelled; /* a post's, as in baton_post_or; or NULL */
-	const struct timespec *deadline;   /* a call's, see call_with; NULL: none */
+	uint64_t timeout_ns;               /* a call's, see call_with and time.h */
 	uint64_t _reserved[4];
 };
 
@@ -139,14 +139,13 @@ struct baton_call_options {
  * this call. If the function runs immediately, baton_tag_held() does not count it, even with
  * `hold`. A call whose tag is cancelled before its function is entered returns -ECANCELED.
  *
- * Deadline: a call whose deadline passes before its function is entered is withdrawn: the call
+ * Time-out: a call whose function is not entered within `timeout_ns` is withdrawn: the call
  * returns -ETIMEDOUT, and the function will not run. A call whose function has been entered waits
  * for the function, since the function may use the caller's memory. On an idle resource the
- * function runs immediately, whatever the deadline. As in all waits with a deadline, the caller
+ * function runs immediately, whatever the time-out. As in all waits with a deadline, the caller
  * does not help (baton_future_wait()).
  *
- * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX, or the
- * deadline is malformed.
+ * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX.
  */
 int baton_post_with(struct baton_resource *resource,
                     const struct baton_call_options *options) BATON_NONNULL;

@@ -24,7 +24,7 @@
  *   submit_wait                 | any thread; where it would wait: no thread of a pool, and not
  *                               | inside a task or a callback (-EDEADLK)
  *   shutdown, shutdown_now      | any thread, also inside jobs
- *   await_termination           | any thread but the pool's own (-EDEADLK)
+ *   await                       | any thread but the pool's own (-EDEADLK)
  *   destroy, default_destroy    | one thread, not the pool's own (-EDEADLK)
  *
  * A bound. A pool with `waiting_max` limits the plain jobs that wait, and with them the memory of
@@ -59,10 +59,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/executor.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -201,9 +201,8 @@ size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATON_NONNULL;
 
 /*
- * As baton_pool_submit(), but where waiting_max plain jobs wait, the caller waits for room, until
- * `deadline` (absolute, CLOCK_MONOTONIC; NULL: none). The order of submitters that wait is not
- * specified.
+ * As baton_pool_submit(), but where waiting_max plain jobs wait, the caller waits for room, at most
+ * until `deadline_ns` (time.h). The order of submitters that wait is not specified.
  *
  * Blocking: until workers have entered so many jobs that more than an eighth of waiting_max is
  * free, and no other submitter has taken the room. Never in a pool without waiting_max, and never
@@ -211,10 +210,13 @@ int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATO
  * Errors: -ETIMEDOUT: the deadline has passed, and there is no room; -ESHUTDOWN after shutdown,
  * also if the shutdown comes during the wait; -EDEADLK, at once, where there is no room, and the
  * caller is inside a task or a callback, or is a thread of another pool: a job of this pool may
- * wait for the caller; -EINVAL (malformed deadline). The job is untouched.
+ * wait for the caller. The job is untouched.
  */
-BATON_MUST_USE int baton_pool_submit_wait(struct baton_pool *pool, struct baton_plain_job *job,
-                                          const struct timespec *deadline) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_pool_submit_wait(struct baton_pool *pool,
+                                          struct baton_plain_job *job) BATON_NONNULL;
+BATON_MUST_USE int baton_pool_submit_wait_until(struct baton_pool *pool,
+                                                struct baton_plain_job *job,
+                                                uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Refuses further plain jobs. Hand-offs are accepted until all accepted jobs have run; then the
@@ -235,13 +237,13 @@ int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs) BATON_NONNULL;
 
 /*
- * Waits, after baton_pool_shutdown() or baton_pool_shutdown_now(), until all workers have ended.
- * `deadline` absolute, CLOCK_MONOTONIC, NULL: none. Errors: -EDEADLK from a worker of this pool,
- * -ETIMEDOUT, -EINVAL (malformed deadline, or no shutdown was asked for).
+ * Waits, after baton_pool_shutdown() or baton_pool_shutdown_now(), until all workers have ended, or
+ * until `deadline_ns` (time.h).
+ * Errors: -EDEADLK from a worker of this pool, -ETIMEDOUT, -EINVAL (no shutdown was asked for).
  */
-BATON_MUST_USE int baton_pool_await_termination(struct baton_pool *pool,
-                                                const struct timespec *deadline)
-	BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_pool_await(struct baton_pool *pool) BATON_NONNULL;
+BATON_MUST_USE int baton_pool_await_until(struct baton_pool *pool,
+                                          uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Shuts down if need be, waits until everything accepted has run, and frees the pool. No hand-off

@@ -25,7 +25,7 @@
  *
  *	baton_remote_create(&options, &remote);
  *	baton_remote_submit(remote, &task);
- *	baton_future_wait(&future, NULL);
+ *	baton_future_wait(&future);
  *
  *                               | may run beside           | from
  *   submit, owned, node          | everything but destroy   | any thread, also inside tasks

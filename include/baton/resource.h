@@ -27,7 +27,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/executor.h>
@@ -375,31 +374,29 @@ int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL
 
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
- * let go. The waiter helps as baton_future_wait() does; if only this thread drives the resource's
- * executor, it drives the executor to the end, whichever thread ends what the await waits for.
- * `deadline` as for baton_future_wait().
+ * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does.
+ * If only this thread drives the resource's executor, it drives the executor to the end, whichever
+ * thread ends what the await waits for.
  *
- * Thread safety: any thread. Blocking: yes.
+ * Thread safety: any thread. Blocking: yes. Errors: -EDEADLK from inside an own task. -ETIMEDOUT.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again
  * (or to the finaliser, if there is one). The close must come before the await, and no submit to
- * the resource may be under way then: when a submit is refused, another thread may still be about
- * to help with the refused task or to cancel it, and only an await that begins after the refusal
- * waits for that thread too. After an await on an open resource, do not free the resource, nor
- * initialise it anew: its entry may still lie in the executor's queue.
- * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL.
+ * the resource may be under way then: another thread may still be about to help with a refused task
+ * or to cancel it, and only an await that begins after the refusal waits for that thread too. After
+ * an await on an open resource the resource must not be freed nor initialised anew: its entry may
+ * still lie in the executor's queue.
  *
- * Corner cases. When no task is left, the resource's entry may still lie in the executor's queue.
- * The waiter takes the entry out of a pool's queue. The waiter cannot take the entry out of the
- * queue of a manual or loop executor: the executor's thread has to come to the entry. A wait that
- * times out leaves about 100 bytes in the resource until its runner comes to them.
+ * Corner cases. When no task is left, the resource's entry may still lie in its executor's queue.
+ * The waiter takes it out of a pool's queue; the thread of a manual or loop executor must come to
+ * it. A wait that times out leaves about 100 bytes in the resource until its runner comes to them.
  */
-BATON_MUST_USE int baton_resource_await(struct baton_resource *resource,
-                                        const struct timespec *deadline) BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_resource_await(struct baton_resource *resource) BATON_NONNULL;
+BATON_MUST_USE int baton_resource_await_until(struct baton_resource *resource,
+                                              uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * is_closed: is the resource closed? An answer of true stays true. After false another thread may
- * close the resource at any time, so that a submit must handle -EPIPE all the same. For loops that
- * end with their resource, and for messages.
+ * close the resource at any time, so that a submit must handle -EPIPE all the same.
  *
  * is_idle: does no thread hold the baton, and is no task queued? The answer is true of one moment
  * of the call: another thread may submit immediately afterwards. For assertions, tests and

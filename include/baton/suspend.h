@@ -47,11 +47,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
+#include <stdint.h>
 
 #include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/resource.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,16 +115,16 @@ BATON_MUST_USE int baton_resource_suspend_lower(struct baton_resource *resource,
 bool baton_suspension_is_effective(const struct baton_suspension *suspension) BATON_NONNULL;
 
 /*
- * Waits until the suspension has taken effect, as baton_future_wait() does; but if the
- * resource is queued, the waiting thread suspends it, and enters none of its tasks. `deadline`:
- * absolute, CLOCK_MONOTONIC; NULL: none.
+ * Waits until the suspension has taken effect, or until `deadline_ns` (time.h), as
+ * baton_future_wait() does; but if the resource is queued, the waiting thread suspends it, and
+ * enters none of its tasks.
  *
  * Errors: the suspension is still under way, and may take effect later: -ETIMEDOUT. -EDEADLK: this
- * thread holds the resource, or as for baton_future_wait(). -EINVAL: a malformed deadline, or the
- * suspension is not in use.
+ * thread holds the resource, or as for baton_future_wait(). -EINVAL: the suspension is not in use.
  */
-BATON_MUST_USE int baton_suspension_wait(struct baton_suspension *suspension,
-                                         const struct timespec *deadline) BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_suspension_wait(struct baton_suspension *suspension) BATON_NONNULL;
+BATON_MUST_USE int baton_suspension_wait_until(struct baton_suspension *suspension,
+                                               uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Resumes the resource, or withdraws a suspension that has not taken effect yet. The suspension may
@@ -144,11 +145,12 @@ int baton_resource_resume(struct baton_suspension *suspension) BATON_NONNULL;
 int baton_resource_resume_later(struct baton_suspension *suspension) BATON_NONNULL;
 
 /*
- * quiesce: suspends `count` resources and waits until none of them runs a task. `suspensions`: an
- * array of `count` suspensions, initialised here; the i-th need not belong to the i-th resource.
- * The same resource may be named several times. The resources are suspended one after the other, in
- * the order of their addresses, so that overlapping sets do not lock each other out. The resources
- * suspended first stand still until all are suspended.
+ * quiesce: suspends `count` resources and waits until none of them runs a task; quiesce_until: at
+ * most until `deadline_ns` (time.h). `suspensions`: an array of `count` suspensions, initialised
+ * here; the i-th need not belong to the i-th resource. The same resource may be named several
+ * times. The resources are suspended one after the other, in the order of their addresses, so that
+ * overlapping sets do not lock each other out. The resources suspended first stand still until all
+ * are suspended.
  *
  * quiesce_end: resumes all of them. Tasks that have queued up run on their executors. Tasks that no
  * executor takes run here, when all resources are resumed.
@@ -162,11 +164,12 @@ int baton_resource_resume_later(struct baton_suspension *suspension) BATON_NONNU
  * Thread safety: any thread. Blocking: quiesce: yes.
  * Errors: quiesce: all suspensions are undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them,
  * or the wait would close a cycle of waits, or as for baton_future_wait(). -EPIPE: one is closed.
- * -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
+ * -ENOMEM. quiesce_end: see thread.h.
  */
 BATON_MUST_USE int baton_quiesce(struct baton_resource *const *resources, size_t count,
-                                 struct baton_suspension *suspensions,
-                                 const struct timespec *deadline);
+                                 struct baton_suspension *suspensions);
+BATON_MUST_USE int baton_quiesce_until(struct baton_resource *const *resources, size_t count,
+                                       struct baton_suspension *suspensions, uint64_t deadline_ns);
 int baton_quiesce_end(struct baton_suspension *suspensions, size_t count);
 
 #ifdef __cplusplus

@@ -23,11 +23,13 @@
  *   set_dropped                   | nothing                              | before the first arm
  *   init                          | nothing                              | the owner
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, or of the wheel's virtual clock. A timer never runs
- * early; it expires at the first tick of the wheel (see resolution_ns) at or after its deadline.
- * Ticks expire in order, the timers of one tick in any order. On a virtual clock a tick is one
- * nanosecond: a timer expires exactly at its deadline, and timers expire in the order of their
- * deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of 1,024 ns.)
+ * Times are nanoseconds of CLOCK_MONOTONIC (time.h), or of the wheel's virtual clock. A timer never
+ * runs early; it expires at the first tick of the wheel (see resolution_ns) at or after its
+ * deadline. Ticks expire in order, the timers of one tick in any order. On a virtual clock a tick
+ * is one nanosecond: a timer expires exactly at its deadline, and timers expire in the order of
+ * their deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of 1,024 ns.)
+ * A timer that is armed at BATON_NEVER, or after this delay, never expires. A period or repeated
+ * delay from 2^62 - 1 on, 146 years, counts as BATON_NEVER.
  * A program has a wheel without asking for it; for others see timers.h.
  *
  * Progress: arm_* and disarm are lock-free: a thread stopped in any call of this header delays no
@@ -45,29 +47,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/labelled.h>
 #include <baton/resource.h>
 #include <baton/task.h>
+#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define BATON_MICROSECOND UINT64_C(1000)
-#define BATON_MILLISECOND UINT64_C(1000000)
-#define BATON_SECOND UINT64_C(1000000000)
-
-/*
- * The end of time. A timer that is armed at this time, or after this delay, never expires. Every
- * other span of the library may have this value too, and then has no end: a time and a span whose
- * sum does not fit in 64 bits make BATON_NEVER. A period or repeated delay from 2^62 - 1 on, 146
- * years, counts as BATON_NEVER.
- */
-#define BATON_NEVER UINT64_MAX
 
 struct baton_timer;
 struct baton_timers;
@@ -246,19 +236,20 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
                                              struct baton_future *gone) BATON_NONNULL;
 
 /*
- * As stop, and waits until the memory is the caller's; the waiter helps the resource like
- * baton_resource_await(). If the timer's function, for which the call waits, arms the timer anew,
- * the timer is stopped again. `deadline` as for baton_future_wait(); NULL: none. As stop, the call
- * waits beyond the deadline while another thread calls `dropped`.
+ * As stop, and waits until the memory is the caller's, or until `deadline_ns` (time.h); the waiter
+ * helps the resource like baton_resource_await(). If the timer's function, for which the call
+ * waits, arms the timer anew, the timer is stopped again. As stop, the call waits beyond the
+ * deadline while another thread calls `dropped`.
  *
  * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would return IDLE,
  * DONE or PENDING.
  * Errors: the timer is stopped, and the memory is baton's as after stop: -ETIMEDOUT; -EDEADLK: the
  * call would have to wait although it was made in a task of the timer's resource, or would wait for
- * ever; the errors of thread.h. Nothing has happened: -EINVAL: a malformed deadline.
+ * ever; the errors of thread.h.
  */
-BATON_MUST_USE int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline)
-	BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_timer_stop_wait(struct baton_timer *timer) BATON_NONNULL;
+BATON_MUST_USE int baton_timer_stop_wait_until(struct baton_timer *timer,
+                                               uint64_t deadline_ns) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,6 @@ struct baton_resource_stats;
 struct baton_task;
 struct baton_timer;
 struct baton_trigger;
-struct timespec;
 
 /* `function`: the public function that has been called. */
 struct baton__checks {
@@ -102,8 +101,8 @@ struct baton__checks {
 	             const struct baton_continuation *continuation, const char *function);
 	/* A call or a wait of this thread is refused, since it could never end. */
 	void (*deadlock)(void);
-	/* The thread is about to wait. */
-	void (*wait)(struct baton_future *future, const struct timespec *deadline);
+	/* The thread is about to wait. `for_ever`: without a deadline. */
+	void (*wait)(struct baton_future *future, bool for_ever, const char *function);
 };
 
 extern const struct baton__checks baton__checks;

@@ -69,7 +69,7 @@ static int withdraw(struct call *call)
 	 * when the resource is queued. */
 	do {
 		baton__cancel_visit(&call->future);
-		error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
+		error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER);
 	} while (error && !baton__future_final(&call->future));
 	return baton_future_state(&call->future) == BATON_CANCELLED ? -EDEADLK
 	                                                            : call->future._status;
@@ -78,7 +78,7 @@ static int withdraw(struct call *call)
 /* Waits for a call that has been submitted. */
 static int end_call(struct call *call, void **value)
 {
-	int error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
+	int error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER);
 
 	error = error ? withdraw(call) : call->future._status;
 	if (!error && value)
@@ -110,16 +110,16 @@ static bool has_run(const struct baton_future *future)
  * passed the call is withdrawn, and the task may still be queued.
  */
 static int call_counted(struct baton_resource *resource, struct baton__async *async,
-                        const struct timespec *deadline, void **value)
+                        uint64_t deadline_ns, void **value)
 {
 	struct baton_future *future = &async->counted.future;
 	struct baton__thread *self = baton__self;
-	const struct baton__in_time in_time = {&async->task, deadline};
+	const struct baton__in_time in_time = {&async->task, deadline_ns};
 	const struct baton__in_time *outer = self->in_time;
 	int error;
 
 	/* A bound may have the submit wait for room. */
-	if (deadline)
+	if (deadline_ns != BATON_FOREVER)
 		self->in_time = &in_time;
 	error = baton__async_submit(resource, async);
 	self->in_time = outer;
@@ -128,8 +128,8 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 	/* Ends: once the task has been entered the deadline no longer counts, and the wait ends
 	 * with the task. */
 	do {
-		error = baton__wait_for_call(future, deadline, BATON__ABORT_UNLESS_RUNNING);
-		deadline = NULL;
+		error = baton__wait_for_call(future, deadline_ns, BATON__ABORT_UNLESS_RUNNING);
+		deadline_ns = BATON_FOREVER;
 	} while (error && !baton__forked() && must_wait_on(future));
 	/* A function that has run has a status, even if the wait failed as the function ended. */
 	if (!error || (!baton__forked() && has_run(future)))
@@ -143,21 +143,22 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 }
 
 static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
-                                        const struct baton_call_options *options, void **value)
+                                        const struct baton_call_options *options,
+                                        uint64_t deadline_ns, void **value)
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = options->fn, .arg = options->arg};
 	int error;
 
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
-	if (baton__top(baton__self) || options->deadline) {
+	if (baton__top(baton__self) || deadline_ns != BATON_FOREVER) {
 		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
 		if (async) {
 			baton__async_init(async, options->fn, options->arg, options->label);
-			return call_counted(resource, async, options->deadline, value);
+			return call_counted(resource, async, deadline_ns, value);
 		}
-		if (options->deadline)
+		if (deadline_ns != BATON_FOREVER)
 			return -ENOMEM;
 	}
 	call_init(&call, options->label);
@@ -232,6 +233,7 @@ static bool call_when_idle(struct baton_resource *resource,
 static BATON_NOINLINE int call_slow(struct baton_resource *resource,
                                     const struct baton_call_options *options, void **value)
 {
+	uint64_t deadline_ns = BATON_FOREVER;
 	uint32_t given;
 	int error;
 
@@ -240,10 +242,12 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 		if (error)
 			return error;
 	}
+	if (options->timeout_ns)
+		deadline_ns = baton_after(options->timeout_ns);
 	if (call_when_idle(resource, options, value))
 		return 0;
 	given = baton__self->learnt.cpu_given;
-	error = call_and_wait(resource, options, value);
+	error = call_and_wait(resource, options, deadline_ns, value);
 	if (baton__self->learnt.cpu_given != given)
 		baton__stand_back_call_learn(baton__self, true);
 	return error;
@@ -275,7 +279,7 @@ BATON_EXPORT int baton_call_with(struct baton_resource *resource,
                                  const struct baton_call_options *options, void **value)
 {
 	BATON__CHECKED(call_with(resource, options, __func__));
-	if (!baton__label_valid(options->label) || !baton__deadline_valid(options->deadline))
+	if (!baton__label_valid(options->label))
 		return -EINVAL;
 	if (baton__too_deep_to_call(baton__self))
 		return baton__cycle_of_one(NULL);

@@ -8,9 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define SLICE_NS UINT64_C(50000000)
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
+#define SLICE_NS (50 * BATON_MILLISECOND)
 
 /*
  * How long a wait without a deadline may last for a future with which nothing has been submitted. A
@@ -20,22 +18,17 @@ extern unsigned baton_checked_patience_ms;
 BATON_EXPORT unsigned baton_checked_patience_ms = 10000;
 
 /* Waits for a submit with the future, which another thread may still make. */
-static void await_submit(struct baton_future *future)
+static void await_submit(struct baton_future *future, const char *function)
 {
-	const uint64_t until = baton__now_ns() + baton_checked_patience_ms * NS_PER_MS;
+	const uint64_t until_ns = baton_after(baton_checked_patience_ms * BATON_MILLISECOND);
 
 	/* Ends: with a submit, or when the patience is over. */
-	while (baton__future_fresh(future) && baton__now_ns() < until) {
-		const uint64_t next = baton__now_ns() + SLICE_NS;
-		const struct timespec deadline = {(time_t)(next / NS_PER_S),
-		                                  (long)(next % NS_PER_S)};
-
-		if (baton_future_wait(future, &deadline) != -ETIMEDOUT)
+	while (baton__future_fresh(future) && !baton__is_past(until_ns))
+		if (baton_future_wait_until(future, baton_after(SLICE_NS)) != -ETIMEDOUT)
 			return;
-	}
 	if (baton__future_fresh(future))
 		BATON_MISUSE(
-			"baton_future_wait",
+			function,
 			"the future belongs to no task that was submitted, and the wait has "
 			"lasted for baton_checked_patience_ms (10 seconds, if not changed): "
 			"submit the task before the wait, and look at what the submit returns");
@@ -43,13 +36,13 @@ static void await_submit(struct baton_future *future)
 
 /* A future of the library's own, or with a continuation, may belong to a submit that is still to
  * come: the future of a fan-out's item does. */
-void baton__check_wait(struct baton_future *future, const struct timespec *deadline)
+void baton__check_wait(struct baton_future *future, bool for_ever, const char *function)
 {
 	if (!future)
-		BATON_MISUSE("baton_future_wait", "the future is NULL");
-	if (!deadline &&
+		BATON_MISUSE(function, "the future is NULL");
+	if (for_ever &&
 	    !(load_relaxed(&future->_state) & (BATON__FUTURE_COUNTED | BATON__FUTURE_CHAINED)))
-		await_submit(future);
+		await_submit(future, function);
 }
 
 /* ---- The end ---- */

@@ -38,6 +38,6 @@ void baton__check_timer_stop(const struct baton_timer *timer, const char *functi
 void baton__check_timer_entered(const struct baton_task *task);
 
 /* ends.c */
-void baton__check_wait(struct baton_future *future, const struct timespec *deadline);
+void baton__check_wait(struct baton_future *future, bool for_ever, const char *function);
 
 #endif

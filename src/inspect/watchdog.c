@@ -203,13 +203,10 @@ static void *watchdog_main(void *argument)
 	baton__signals_open();
 	/* Ended by baton_watchdog_stop. */
 	while (!load_acquire(&watchdog->stop)) {
-		struct timespec next;
-
 		look_at_board(watchdog);
 		serve_trace(watchdog);
-		next = baton__timespec(
-			baton__time_after(baton__now_ns(), watchdog->options.every_ns));
-		(void)baton__futex_wait(&watch, 1, &next);
+		(void)baton__futex_wait(
+			&watch, 1, baton__time_after(baton__now_ns(), watchdog->options.every_ns));
 	}
 	end_trace(watchdog);
 	return NULL;

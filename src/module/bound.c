@@ -25,8 +25,6 @@
 #include <errno.h>
 #include <sched.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 struct amount {
 	uint64_t tasks;
 	uint64_t bytes;
@@ -248,7 +246,7 @@ static const struct baton__kind room_kind = {
 
 /* Where tasks wait in windows, and there is no room: waits until a task leaves. */
 static int wait_for_windows(struct baton_resource *resource, struct amount more,
-                            const struct timespec *deadline)
+                            uint64_t deadline_ns)
 {
 	struct baton__awaiter *awaiter;
 	struct room *room;
@@ -264,7 +262,7 @@ static int wait_for_windows(struct baton_resource *resource, struct amount more,
 	awaiter = &room->awaiter;
 	baton__awaiter_init(awaiter, resource, &room_kind);
 	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
-	error = baton__wait_for_mark(&awaiter->counted.future, deadline, false);
+	error = baton__wait_for_mark(&awaiter->counted.future, deadline_ns, false);
 	baton_future_unref(&awaiter->counted.future);
 	return error;
 }
@@ -279,22 +277,13 @@ static int wait_for_room(struct baton_resource *resource, const struct baton_tas
 {
 	struct baton_bound *bound = baton__bound(resource);
 	const struct baton__in_time *in_time = baton__self->in_time;
-	struct timespec time;
-	struct timespec *deadline = NULL;
-	uint64_t end = UINT64_MAX;
+	uint64_t deadline_ns = BATON_FOREVER;
 	int error;
 
-	if (bound->_config->wait_ns)
-		end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
-	if (in_time && in_time->task == first && baton__deadline_ns(in_time->deadline) < end)
-		end = baton__deadline_ns(in_time->deadline);
-	/* A deadline at the end of time is passed on as none: a wait with a deadline does not help,
-	 * and hides cycles. */
-	if (end != UINT64_MAX) {
-		time.tv_sec = (time_t)(end / NS_PER_S);
-		time.tv_nsec = (long)(end % NS_PER_S);
-		deadline = &time;
-	}
+	if (bound->_config->timeout_ns)
+		deadline_ns = baton__time_after(baton__now_ns(), bound->_config->timeout_ns);
+	if (in_time && in_time->task == first && in_time->deadline_ns < deadline_ns)
+		deadline_ns = in_time->deadline_ns;
 	/* Relaxed: only counted. */
 	(void)add_relaxed(&bound->_waited, 1);
 	/*
@@ -304,13 +293,13 @@ static int wait_for_room(struct baton_resource *resource, const struct baton_tas
 	 * the CPU, and only the clock tells that the deadline has passed.
 	 */
 	for (;;) {
-		error = baton_resource_await(resource, deadline);
+		error = baton_resource_await_until(resource, deadline_ns);
 		if (reserve(bound, limit, more))
 			return 0;
-		if (!error && deadline && baton__now_ns() >= end)
+		if (!error && baton__is_past(deadline_ns))
 			error = -ETIMEDOUT;
 		if (!error)
-			error = wait_for_windows(resource, more, deadline);
+			error = wait_for_windows(resource, more, deadline_ns);
 		if (error)
 			break;
 		(void)sched_yield();

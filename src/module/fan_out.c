@@ -370,12 +370,10 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	return 0;
 }
 
-BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline)
+BATON_EXPORT int baton_fan_out_wait_until(struct baton_fan_out *fan_out, uint64_t deadline_ns)
 {
 	int error;
 
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
 	/* The submit is further down this thread's stack, and would never submit its other items.
 	 * Relaxed: see baton_fan_out_submit(). */
 	if (baton__self && load_relaxed(&fan_out->submitter) == baton__self)
@@ -384,15 +382,20 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct 
 	 * The wait begins with the last item. When that item is over, most other items are over,
 	 * too: this thread then sleeps once. */
 	for (size_t i = fan_out->count; i > 0; i--) {
-		error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
+		error = baton_future_wait_until(&item_at(fan_out, i - 1)->future, deadline_ns);
 		if (error)
 			return error;
 	}
 	/* Ended by the threads that are about to count down, and by the submitter. */
-	error = baton_future_wait(&fan_out->promise, deadline);
+	error = baton_future_wait_until(&fan_out->promise, deadline_ns);
 	if (!error && baton_future_state(&fan_out->promise) == BATON_CANCELLED)
-		error = baton_future_wait(&fan_out->over, deadline);
+		error = baton_future_wait_until(&fan_out->over, deadline_ns);
 	return error;
+}
+
+BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out)
+{
+	return baton_fan_out_wait_until(fan_out, BATON_FOREVER);
 }
 
 BATON_EXPORT struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out)

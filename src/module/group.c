@@ -216,13 +216,11 @@ static void wake_waiter(struct baton_continuation *continuation)
 	(void)baton_future_complete(&waiter->counted.future, 0, NULL);
 }
 
-BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timespec *deadline)
+BATON_EXPORT int baton_group_wait_until(struct baton_group *group, uint64_t deadline_ns)
 {
 	struct waiter *waiter;
 	int error;
 
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
 	/* [group.count] acquire: what the members did; pairs with [group.count] in leave */
 	if (load_acquire(&group->_word) < MEMBER)
 		return 0;
@@ -242,9 +240,14 @@ BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timesp
 		baton__node_free(waiter);
 		return 0;
 	}
-	error = baton_future_wait(&waiter->counted.future, deadline);
+	error = baton_future_wait_until(&waiter->counted.future, deadline_ns);
 	baton_future_unref(&waiter->counted.future);
 	return error;
+}
+
+BATON_EXPORT int baton_group_wait(struct baton_group *group)
+{
+	return baton_group_wait_until(group, BATON_FOREVER);
 }
 
 BATON_EXPORT int baton_group_status(const struct baton_group *group)

@@ -279,7 +279,7 @@ static int wait_for_helpers(struct parallel_loop *loop)
 		    !cas_relaxed(&loop->crew, &watch.value, watch.value | WAITING))
 			continue;
 		watch.value |= WAITING;
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 	}
 }
 

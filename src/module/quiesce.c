@@ -71,13 +71,12 @@ static bool is_quiet(const struct baton__still *still, const struct baton_resour
 	return false;
 }
 
-static int wait_until_quiet(struct baton_suspension *suspensions, size_t done,
-                            const struct timespec *deadline)
+static int wait_until_quiet(struct baton_suspension *suspensions, size_t done, uint64_t deadline_ns)
 {
 	const struct quiet quiet = {{is_quiet}, suspensions, done};
 	struct baton_future *future = suspensions[done]._future;
 
-	return future ? baton__wait_for_quiet(future, deadline, &quiet.still) : 0;
+	return future ? baton__wait_for_quiet(future, deadline_ns, &quiet.still) : 0;
 }
 
 /* Resumes all suspensions. No task of the resources runs here before the last is resumed. */
@@ -94,23 +93,19 @@ static void resume_all(struct baton_suspension *suspensions, size_t count)
 	baton__deferred_check(baton__self);
 }
 
-BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t count,
-                               struct baton_suspension *suspensions,
-                               const struct timespec *deadline)
+static int quiesce(struct baton_resource *const *resources, size_t count,
+                   struct baton_suspension *suspensions, uint64_t deadline_ns)
 {
-	BATON__CHECKED(resources(resources, count, __func__));
-
 	struct baton_resource *before = NULL;
 	int error = baton__thread_attach();
 	size_t done = 0;
 
 	if (error)
 		return error;
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
 	for (size_t i = 0; i < count; i++)
-		if (deadline ? baton__thread_holds_in_help(baton__self, resources[i])
-		             : baton__thread_holds(baton__self, resources[i]))
+		if (deadline_ns != BATON_FOREVER
+		            ? baton__thread_holds_in_help(baton__self, resources[i])
+		            : baton__thread_holds(baton__self, resources[i]))
 			return baton__cycle_of_one(resources[i]);
 	for (size_t i = 0; i < count; i++)
 		suspensions[i] = (struct baton_suspension){._resource = resources[i]};
@@ -124,7 +119,7 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 		before = resource;
 		error = baton_resource_suspend(resource, &suspensions[done]);
 		if (!error)
-			error = wait_until_quiet(suspensions, done, deadline);
+			error = wait_until_quiet(suspensions, done, deadline_ns);
 	}
 	if (!error)
 		return 0;
@@ -132,6 +127,20 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 	for (; done < count; done++)
 		suspensions[done]._resource = NULL; /* the loop has not reached it */
 	return error;
+}
+
+BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t count,
+                               struct baton_suspension *suspensions)
+{
+	BATON__CHECKED(resources(resources, count, __func__));
+	return quiesce(resources, count, suspensions, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_quiesce_until(struct baton_resource *const *resources, size_t count,
+                                     struct baton_suspension *suspensions, uint64_t deadline_ns)
+{
+	BATON__CHECKED(resources(resources, count, __func__));
+	return quiesce(resources, count, suspensions, deadline_ns);
 }
 
 BATON_EXPORT int baton_quiesce_end(struct baton_suspension *suspensions, size_t count)

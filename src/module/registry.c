@@ -437,11 +437,11 @@ BATON_EXPORT int baton_registry_destroy(struct baton_registry *registry)
 	/* The end has begun even if batch_end has failed afterwards. */
 	if (!ending.begun)
 		return error;
-	error = baton_future_wait(&registry->ended, NULL);
+	error = baton_future_wait(&registry->ended);
 	if (!error)
 		error = baton_resource_close(&registry->resource);
 	if (!error)
-		error = baton_resource_await(&registry->resource, NULL);
+		error = baton_resource_await(&registry->resource);
 	BATON_ASSERT(!error);
 	baton_resource_deinit(&registry->resource);
 	baton__nameset_deinit(&registry->names);

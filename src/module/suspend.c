@@ -205,14 +205,19 @@ BATON_EXPORT bool baton_suspension_is_effective(const struct baton_suspension *s
 	       (!suspension->_future || baton__future_final(suspension->_future));
 }
 
-BATON_EXPORT int baton_suspension_wait(struct baton_suspension *suspension,
-                                       const struct timespec *deadline)
+BATON_EXPORT int baton_suspension_wait_until(struct baton_suspension *suspension,
+                                             uint64_t deadline_ns)
 {
-	if (!suspension->_resource || !baton__deadline_valid(deadline))
+	if (!suspension->_resource)
 		return -EINVAL;
 	if (!suspension->_future)
 		return 0;
-	return baton__wait_for_mark(suspension->_future, deadline, true);
+	return baton__wait_for_mark(suspension->_future, deadline_ns, true);
+}
+
+BATON_EXPORT int baton_suspension_wait(struct baton_suspension *suspension)
+{
+	return baton_suspension_wait_until(suspension, BATON_FOREVER);
 }
 
 static int resume(struct baton_suspension *suspension, bool later)

@@ -101,7 +101,7 @@ static void await_taken(struct baton__alarm *alarm, uint64_t word)
 	/* The caller looks again. Ended by the thread that has set TAKEN, which enters no task (but
 	 * may call a timer's `dropped`). */
 	if (load_seq_cst(&alarm->word) & AWAITED)
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 }
 
 /* ---- Pool and wheel ---- */

@@ -39,6 +39,8 @@
 #include <errno.h>
 #include <limits.h>
 
+#define NO_FUNCTION "the job has no function: initialise it by BATON_PLAIN_JOB_INIT"
+
 static void count_accepted(struct baton_pool *pool, struct baton__worker *worker, uint64_t more)
 {
 	if (!pool->counts_accepted)
@@ -66,7 +68,7 @@ static bool take_room(struct baton_pool *pool)
 }
 
 /* Ended by a worker that enters a job, by a shutdown, or by the deadline. */
-static int await_room(struct baton_pool *pool, uint32_t refusing, const struct timespec *deadline)
+static int await_room(struct baton_pool *pool, uint32_t refusing, uint64_t deadline_ns)
 {
 	struct baton__futex_watch watch = {&pool->room.changes, 0};
 	int status = 0;
@@ -89,7 +91,7 @@ static int await_room(struct baton_pool *pool, uint32_t refusing, const struct t
 		}
 		if (status) /* This look came after the deadline, too: a wake may have come. */
 			break;
-		status = baton__futex_wait(&watch, 1, deadline); /* room.changes */
+		status = baton__futex_wait(&watch, 1, deadline_ns); /* room.changes */
 	}
 	/* Relaxed: a thread that makes room may still see this sleeper, and wakes nobody. */
 	(void)sub_relaxed(&pool->room.sleepers, 1);
@@ -115,7 +117,7 @@ static int reserve_room(struct baton_pool *pool, uint32_t refusing,
 		return -EAGAIN;
 	if (mate || baton__depth(baton__self))
 		return -EDEADLK;
-	return await_room(pool, refusing, full->deadline);
+	return await_room(pool, refusing, full->deadline_ns);
 }
 
 static int publish_job(struct baton_pool *pool, struct baton__worker *worker, struct baton_job *job,
@@ -198,15 +200,19 @@ void baton__room_close(struct baton_pool *pool)
 		room_change(pool, INT_MAX);
 }
 
-BATON_EXPORT int baton_pool_submit_wait(struct baton_pool *pool, struct baton_plain_job *job,
-                                        const struct timespec *deadline)
+BATON_EXPORT int baton_pool_submit_wait(struct baton_pool *pool, struct baton_plain_job *job)
 {
 	BATON__CHECKED(owned(pool, __func__));
-	BATON__NEED(job && job->_run,
-	            "the job has no function: initialise it by BATON_PLAIN_JOB_INIT");
-	const struct baton__when_full full = {BATON__FULL_WAIT, deadline};
+	BATON__NEED(job && job->_run, NO_FUNCTION);
+	return baton__pool_submit(pool, job,
+	                          &(struct baton__when_full){BATON__FULL_WAIT, BATON_FOREVER});
+}
 
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
-	return baton__pool_submit(pool, job, &full);
+BATON_EXPORT int baton_pool_submit_wait_until(struct baton_pool *pool, struct baton_plain_job *job,
+                                              uint64_t deadline_ns)
+{
+	BATON__CHECKED(owned(pool, __func__));
+	BATON__NEED(job && job->_run, NO_FUNCTION);
+	return baton__pool_submit(pool, job,
+	                          &(struct baton__when_full){BATON__FULL_WAIT, deadline_ns});
 }

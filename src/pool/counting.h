@@ -9,7 +9,6 @@
 #include "base/platform.h"
 
 #include <stdint.h>
-#include <time.h>
 
 struct baton_job;
 struct baton_pool;
@@ -24,7 +23,7 @@ struct baton__room {
 /* What becomes of a plain job from outside for which there is no room. */
 struct baton__when_full {
 	enum { BATON__FULL_ACCEPT, BATON__FULL_REFUSE, BATON__FULL_WAIT } then;
-	const struct timespec *deadline; /* of WAIT, valid; NULL: none */
+	uint64_t deadline_ns; /* of WAIT; BATON_FOREVER: none */
 };
 
 /* Schedules and counts the job. `refusing`: as for schedule_unless, pool.c. Returns what schedule,

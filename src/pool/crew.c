@@ -339,9 +339,7 @@ static void retire(struct baton__mate *mate)
 static bool rest_until_called(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
-	struct timespec until =
-		baton__timespec(baton__time_after(baton__now_ns(), pool->spare_keep_ns));
-	const struct timespec *deadline = &until;
+	uint64_t deadline_ns = baton__time_after(baton__now_ns(), pool->spare_keep_ns);
 	struct baton__futex_watch watch = {.word = &pool->calls};
 
 	/* Ended by a call, the end of the pool, or the deadline. */
@@ -360,9 +358,9 @@ static bool rest_until_called(struct baton__mate *mate)
 		/* crew.calls: if this mate cannot stop resting, a call is on its way. */
 		if (calls & CALLS_END && stop_resting(pool))
 			return false;
-		if (baton__futex_wait(&watch, 1, deadline) != -ETIMEDOUT)
+		if (baton__futex_wait(&watch, 1, deadline_ns) != -ETIMEDOUT)
 			continue;
-		deadline = NULL;
+		deadline_ns = BATON_FOREVER;
 		if (stop_resting(pool)) {
 			retire(mate);
 			return false;

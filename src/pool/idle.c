@@ -242,7 +242,7 @@ enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t work
 	}
 }
 
-bool baton__idle_wait(struct baton__idle *idle, size_t worker, const struct timespec *deadline)
+bool baton__idle_wait(struct baton__idle *idle, size_t worker, uint64_t deadline_ns)
 {
 	const uint32_t *wake = &idle->sleepers[worker].wake;
 	struct baton__futex_watch watch = {wake, 0};
@@ -251,7 +251,7 @@ bool baton__idle_wait(struct baton__idle *idle, size_t worker, const struct time
 	/* Ended by notify, wake_all or the deadline. [idle.woken] acquire: what was done before the
 	 * wake-up. */
 	while (!((watch.value = load_acquire(wake)) & 1))
-		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
+		if (baton__futex_wait(&watch, 1, deadline_ns) == -ETIMEDOUT)
 			return false;
 	/* The thread that woke this worker may have been stopped before the pop. Relaxed is enough:
 	 * by [idle.woken] the word is not older than the WAKING before the wake word. */

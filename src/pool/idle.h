@@ -77,7 +77,7 @@ enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t work
  * deadline has passed (absolute, CLOCK_MONOTONIC; NULL: none), and the worker is in the stack as
  * before; it calls wait again.
  */
-bool baton__idle_wait(struct baton__idle *idle, size_t worker, const struct timespec *deadline);
+bool baton__idle_wait(struct baton__idle *idle, size_t worker, uint64_t deadline_ns);
 
 /* Does no worker sleep or search? Then each is in a job, or about to look at its queues. A hint. */
 bool baton__idle_all_busy(const struct baton__idle *idle);

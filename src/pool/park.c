@@ -68,12 +68,12 @@ static void learn_looks(struct baton__worker *worker, uint64_t slept_ns)
 static void sleep_in_set(struct baton__worker *worker, uint64_t claimed)
 {
 	struct baton_pool *pool = worker->pool;
-	struct timespec deadline = baton__timespec(claimed);
 	bool woken;
 
 	/* Ended by a thread that publishes work, or ends the pool. */
 	do {
-		woken = baton__idle_wait(&pool->idle, worker->index, claimed ? &deadline : NULL);
+		woken = baton__idle_wait(&pool->idle, worker->index,
+		                         claimed ? claimed : BATON_FOREVER);
 		/* alarm.work: a worker that was woken is searching, and looks for work. */
 		if (claimed && baton__alarm_give_up(pool->alarm, claimed) && !woken)
 			(void)baton__idle_notify(&pool->idle);

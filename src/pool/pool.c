@@ -108,7 +108,7 @@ static int schedule_job(struct baton_executor *executor, struct baton_job *job)
 /* The schedule of a pool that counts jobs. A resource's job is never refused for want of room. */
 static int schedule_and_count(struct baton_executor *executor, struct baton_job *job)
 {
-	static const struct baton__when_full full = {BATON__FULL_ACCEPT, NULL};
+	static const struct baton__when_full full = {BATON__FULL_ACCEPT, BATON_FOREVER};
 
 	return baton__counting_schedule(pool_of(executor), job,
 	                                BATON__POOL_STOP | BATON__POOL_ENDED, &full);
@@ -218,14 +218,14 @@ bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
 }
 
 /* Waits until *word is 0. Ended by the threads that count the word down, or by the deadline. */
-static int await_zero(const uint32_t *word, const struct timespec *deadline)
+static int await_zero(const uint32_t *word, uint64_t deadline_ns)
 {
 	struct baton__futex_watch watch = {word, 0};
 
 	/* [pool.started], [pool.ended] acquire: what the threads did; pair with [pool.started] in
 	 * prepare_mate and [pool.ended] in leave_pool, spawn.c. */
 	while ((watch.value = load_acquire(word)) != 0)
-		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
+		if (baton__futex_wait(&watch, 1, deadline_ns) == -ETIMEDOUT)
 			return load_acquire(word) ? -ETIMEDOUT : 0;
 	return 0;
 }
@@ -234,14 +234,11 @@ static int await_zero(const uint32_t *word, const struct timespec *deadline)
 
 static int check_pool_options(const struct baton_pool_options *options)
 {
-	if (options->workers > BATON_POOL_WORKERS_MAX)
+	if (options->workers > BATON_POOL_WORKERS_MAX ||
+	    (options->spares_max > BATON_POOL_SPARES_MAX &&
+	     options->spares_max != BATON_POOL_NO_SPARES))
 		return -EINVAL;
-	if (options->spares_max > BATON_POOL_SPARES_MAX &&
-	    options->spares_max != BATON_POOL_NO_SPARES)
-		return -EINVAL;
-	if (!options->cpus)
-		return 0;
-	for (size_t i = 0; i < options->cpu_count; i++)
+	for (size_t i = 0; options->cpus && i < options->cpu_count; i++)
 		if (options->cpus[i] < 0 || options->cpus[i] >= CPUS_MAX)
 			return -EINVAL;
 	return 0;
@@ -346,7 +343,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 	error = baton__spawn(pool);
 	if (error)
 		goto stop;
-	(void)await_zero(&pool->starting, NULL); /* pool.create */
+	(void)await_zero(&pool->starting, BATON_FOREVER); /* pool.create */
 	error = load_relaxed(&pool->start_error);
 	if (error)
 		goto stop;
@@ -355,7 +352,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 stop:
 	(void)baton__pool_set_state(pool, BATON__POOL_STOP);
 	baton__idle_wake_all(&pool->idle);
-	(void)await_zero(&pool->live, NULL);
+	(void)await_zero(&pool->live, BATON_FOREVER);
 	baton__join(pool);
 	baton__fork_losses_add(-1);
 	free(pool);
@@ -385,7 +382,7 @@ BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_j
 	BATON__CHECKED(owned(pool, __func__));
 	BATON__NEED(job && job->_run,
 	            "the job has no function: initialise it by BATON_PLAIN_JOB_INIT");
-	static const struct baton__when_full full = {BATON__FULL_REFUSE, NULL};
+	static const struct baton__when_full full = {BATON__FULL_REFUSE, BATON_FOREVER};
 
 	return baton__pool_submit(pool, job, &full);
 }
@@ -456,8 +453,7 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 	return 0;
 }
 
-BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
-                                              const struct timespec *deadline)
+BATON_EXPORT int baton_pool_await_until(struct baton_pool *pool, uint64_t deadline_ns)
 {
 	BATON__CHECKED(owned(pool, __func__));
 	if (baton__forked())
@@ -465,18 +461,24 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 	if (own_mate(pool) || baton__must_not_wait())
 		return -EDEADLK;
 	/* Relaxed is enough: nothing is read after it. */
-	if (!baton__deadline_valid(deadline) || !load_acquire(&pool->state))
+	if (!load_acquire(&pool->state))
 		return -EINVAL;
-	return await_zero(&pool->live, deadline);
+	return await_zero(&pool->live, deadline_ns);
+}
+
+BATON_EXPORT int baton_pool_await(struct baton_pool *pool)
+{
+	BATON__CHECKED(owned(pool, __func__));
+	return baton_pool_await_until(pool, BATON_FOREVER);
 }
 
 void baton__pool_end(struct baton_pool *pool)
 {
 	/* Do not call thread_enter here (pool.outside): this thread would wait for itself. */
 	(void)begin_shutdown(pool);
-	(void)await_zero(&pool->live, NULL);
-	baton__thread_await_outside(pool);   /* pool.outside */
-	(void)await_zero(&pool->live, NULL); /* a thread from outside may have started a spare */
+	(void)await_zero(&pool->live, BATON_FOREVER);
+	baton__thread_await_outside(pool); /* pool.outside; it may have started a spare: */
+	(void)await_zero(&pool->live, BATON_FOREVER);
 	baton__join(pool);
 	baton__fork_losses_add(-1);
 }

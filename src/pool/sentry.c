@@ -76,7 +76,6 @@ static void watch_alarm(struct baton__alarm *alarm)
 		 * call, stop */
 		struct baton__futex_watch calls = {&sentry->calls, load_acquire(&sentry->calls)};
 		uint64_t deadline;
-		struct timespec until;
 
 		/* Relaxed: published by the call. */
 		if (load_relaxed(&sentry->state) == BATON__SENTRY_ENDS)
@@ -93,9 +92,9 @@ static void watch_alarm(struct baton__alarm *alarm)
 			store_seq_cst(&sentry->watched, deadline);
 			continue;
 		}
-		until = baton__timespec(watch.until_ns);
 		/* Nothing but the deadline depends on the time-out. */
-		(void)baton__futex_wait(&calls, 1, watch.deadline_ns ? &until : NULL);
+		(void)baton__futex_wait(&calls, 1,
+		                        watch.deadline_ns ? watch.until_ns : BATON_FOREVER);
 	}
 }
 
@@ -186,7 +185,7 @@ void baton__sentry_stop(struct baton__sentry *sentry)
 		if (state.value == BATON__SENTRY_ENDS)
 			return;
 		if (state.value == BATON__SENTRY_STARTS) {
-			(void)baton__futex_wait(&state, 1, NULL);
+			(void)baton__futex_wait(&state, 1, BATON_FOREVER);
 			continue;
 		}
 		/* [sentry.started] acquire: `thread`; pairs with [sentry.started] in started */

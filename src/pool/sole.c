@@ -28,7 +28,7 @@ void baton__sole_begin(uint32_t *lock)
 		if (found != self && cas_acquire(lock, &found, self))
 			return;
 		if (found == self)
-			(void)baton__futex_wait(&watch, 1, NULL);
+			(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 		found = load_relaxed(lock);
 	}
 }

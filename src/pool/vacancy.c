@@ -73,7 +73,6 @@ static bool any_since(const struct baton_pool *pool, uint64_t since_ns)
 bool baton__vacancy_watch(const struct baton_pool *pool, struct baton__watch *watch)
 {
 	struct baton__futex_watch state = {&pool->state, load_relaxed(&pool->state)};
-	struct timespec until;
 
 	if (load_relaxed(&pool->haste) || baton__worker_is_ending(pool) ||
 	    !any_since(pool, watch->since_ns))
@@ -83,8 +82,7 @@ bool baton__vacancy_watch(const struct baton_pool *pool, struct baton__watch *wa
 	else if (watch->span_ns < VACANCY_SPAN_MAX_NS)
 		watch->span_ns *= 2;
 	watch->since_ns = baton__now_ns();
-	until = baton__timespec(watch->since_ns + watch->span_ns);
 	/* Ended by the deadline, or by the end of the pool. */
-	(void)baton__futex_wait(&state, 1, &until);
+	(void)baton__futex_wait(&state, 1, watch->since_ns + watch->span_ns);
 	return true;
 }

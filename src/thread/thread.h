@@ -113,7 +113,7 @@ struct baton__thread {
 	/* call.c, bound.c: the innermost call with a deadline that is being submitted, or NULL */
 	const struct baton__in_time {
 		const struct baton_task *task;
-		const struct timespec *deadline;
+		uint64_t deadline_ns;
 	} * in_time;
 	uint64_t session;               /* the number of threads that have had this record */
 	uint64_t late;                  /* thread.late */

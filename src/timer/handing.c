@@ -65,7 +65,7 @@ bool baton__handing_await(struct baton__handings *handings, const void *owner, b
 		                                   load_relaxed(&handings->ended)};
 
 		baton__sole_end(handings->lock);
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 		baton__sole_begin(handings->lock);
 		waited = true;
 	}

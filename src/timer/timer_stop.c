@@ -193,7 +193,7 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 }
 
 /* Waits until the run is over; -ETIMEDOUT: the deadline has passed first. */
-static int await_end(struct baton_timer *timer, const struct timespec *deadline)
+static int await_end(struct baton_timer *timer, uint64_t deadline_ns)
 {
 	struct baton_resource *resource = timer->_resource;
 	int error;
@@ -205,9 +205,9 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 	 * [timer.touched] in leave_run */
 	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
 		/* The driver may be about to submit: the resource may be idle meanwhile. */
-		if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
+		if (baton__is_past(deadline_ns))
 			return -ETIMEDOUT;
-		error = baton_resource_await(resource, deadline);
+		error = baton_resource_await_until(resource, deadline_ns);
 		if (error && error != -ETIMEDOUT)
 			return error;
 		(void)sched_yield();
@@ -216,21 +216,17 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 	return 0;
 }
 
-BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline)
+static int stop_and_wait(struct baton_timer *timer, uint64_t deadline_ns)
 {
-	BATON__CHECKED(timer_stop(timer, __func__));
-
 	int error;
 
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
 	if (BATON_UNLIKELY(baton__forked()))
 		return -ECHILD;
 	/* Ends: a round is repeated only if the timer was armed since, for example by the function
 	 * that was waited for. */
 	do {
 		if (stop_timer(timer) & BATON__TIMER_BUSY) {
-			error = await_end(timer, deadline);
+			error = await_end(timer, deadline_ns);
 			if (error)
 				return error;
 		}
@@ -238,4 +234,16 @@ BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer, const struct t
 		 * idle. */
 	} while (load_relaxed(&timer->_word) & (BATON__TIMER_BUSY | AT_WORK));
 	return 0;
+}
+
+BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
+{
+	BATON__CHECKED(timer_stop(timer, __func__));
+	return stop_and_wait(timer, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_timer_stop_wait_until(struct baton_timer *timer, uint64_t deadline_ns)
+{
+	BATON__CHECKED(timer_stop(timer, __func__));
+	return stop_and_wait(timer, deadline_ns);
 }

@@ -59,7 +59,7 @@ static BATON_NOINLINE void sleep_until_held(struct baton_timers *timers)
 
 		if (try_hold(timers))
 			break;
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 	}
 	(void)sub_relaxed(&timers->sleepers, 1);
 }

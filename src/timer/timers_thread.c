@@ -22,8 +22,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define NS_PER_S 1000000000U
-
 /* How a wheel's thread starts. */
 struct start {
 	struct baton_timers *timers;
@@ -35,7 +33,6 @@ struct start {
 static bool sleep_until_due(struct baton_timers *timers)
 {
 	struct baton__futex_watch watch = {&timers->alarm, 0};
-	struct timespec deadline;
 	uint64_t tick;
 	bool closed;
 
@@ -51,13 +48,9 @@ static bool sleep_until_due(struct baton_timers *timers)
 	baton__timers_release(timers, 0);
 	if (closed)
 		return false;
-	if (tick > UINT64_MAX >> timers->shift) {
-		(void)baton__futex_wait(&watch, 1, NULL);
-		return true;
-	}
-	deadline.tv_sec = (time_t)((tick << timers->shift) / NS_PER_S);
-	deadline.tv_nsec = (long)((tick << timers->shift) % NS_PER_S);
-	(void)baton__futex_wait(&watch, 1, &deadline);
+	(void)baton__futex_wait(&watch, 1,
+	                        tick > UINT64_MAX >> timers->shift ? BATON_FOREVER
+	                                                           : tick << timers->shift);
 	return true;
 }
 
@@ -214,7 +207,7 @@ static int start_wheel_thread(struct baton_timers *timers)
 		/* [wheel.thread_error] acquire: the error; pairs with [wheel.thread_error] in
 		 * timers_main. Ended by the thread. */
 		while (!load_acquire(&start.state))
-			(void)baton__futex_wait(&watch, 1, NULL);
+			(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 		error = start.error;
 		if (error)
 			(void)pthread_join(thread, NULL);

@@ -21,24 +21,19 @@ static bool idle(struct baton_resource *resource)
 	       !baton__turn_is_visited(resource);
 }
 
-BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
-                                      const struct timespec *deadline)
+static int await_resource(struct baton_resource *resource, uint64_t deadline_ns)
 {
-	BATON__CHECKED(resource(resource, __func__));
-
 	struct baton__awaiter *awaiter;
 	int error = baton__thread_attach();
 
 	if (error)
 		return error;
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
-	if (deadline ? baton__thread_holds_in_help(baton__self, resource)
-	             : baton__thread_holds(baton__self, resource))
+	if (deadline_ns != BATON_FOREVER ? baton__thread_holds_in_help(baton__self, resource)
+	                                 : baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
 	if (idle(resource))
 		return 0;
-	if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
+	if (baton__is_past(deadline_ns))
 		return -ETIMEDOUT;
 	awaiter = baton__node_alloc(sizeof(*awaiter));
 	if (!awaiter)
@@ -47,7 +42,19 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	                    baton__resource_closed(resource) ? &baton__await_closed_kind
 	                                                     : &baton__await_kind);
 	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
-	error = baton__wait_for_mark(&awaiter->counted.future, deadline, false);
+	error = baton__wait_for_mark(&awaiter->counted.future, deadline_ns, false);
 	baton_future_unref(&awaiter->counted.future);
 	return error;
+}
+
+BATON_EXPORT int baton_resource_await(struct baton_resource *resource)
+{
+	BATON__CHECKED(resource(resource, __func__));
+	return await_resource(resource, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_resource_await_until(struct baton_resource *resource, uint64_t deadline_ns)
+{
+	BATON__CHECKED(resource(resource, __func__));
+	return await_resource(resource, deadline_ns);
 }

@@ -63,7 +63,7 @@ static void lock_edges(void)
 		return;
 	/* Ends: the thread that holds the lock is in a search, which is bounded. */
 	while (swap_acquire(&mutex, 2))
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 }
 
 static void unlock_edges(void)

@@ -49,7 +49,7 @@ static bool wait_is_over(struct baton__wait *wait)
 
 static bool deadline_is_past(const struct baton__wait *wait)
 {
-	return wait->deadline && baton__now_ns() >= wait->deadline_ns;
+	return baton__is_past(wait->deadline_ns);
 }
 
 /*
@@ -120,8 +120,8 @@ static const void *awaiting(const struct baton__wait *wait)
 	const void *resource;
 
 	if (wait->count > 1)
-		return wait->deadline ? baton__self : NULL;
-	if (wait->deadline)
+		return baton__wait_has_deadline(wait) ? baton__self : NULL;
+	if (baton__wait_has_deadline(wait))
 		return baton__self;
 	resource = baton__future_resource(future);
 	/* A task that is not submitted yet has no resource. A member of an executor then returns
@@ -150,7 +150,7 @@ static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 	if (awaiting(wait) != load_relaxed(&baton__self->awaiting))
 		return 0;
 	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
-	return baton__futex_wait(watches, count + 1, wait->deadline);
+	return baton__futex_wait(watches, count + 1, wait->deadline_ns);
 }
 
 /* doze for a thread that holds batons, or quiesces, in a wait without a deadline: looks for a cycle
@@ -187,7 +187,7 @@ static int sleep_once(struct baton__wait *wait)
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
 	 * look again. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
-		status = (baton__top(baton__self) || wait->still) && !wait->deadline
+		status = (baton__top(baton__self) || wait->still) && !baton__wait_has_deadline(wait)
 		                 ? doze_in_task(wait, nudge)
 		                 : doze(wait, nudge);
 	if (status == 1)
@@ -236,9 +236,6 @@ static int wait_some(struct baton__wait *wait)
 	status = baton__thread_attach();
 	if (status)
 		return status;
-	if (wait->deadline)
-		/* not 0, which means none */
-		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1;
 	if (deadline_is_past(wait))
 		return -ETIMEDOUT;
 	if (baton__must_not_wait())
@@ -276,22 +273,20 @@ static int wait_some(struct baton__wait *wait)
 	return status == 1 ? 0 : status;
 }
 
-int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
-                         enum baton__abort abort)
+int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns, enum baton__abort abort)
 {
 	struct baton__wait wait = {
-		.futures = &future, .count = 1, .deadline = deadline, .abort = abort};
+		.futures = &future, .count = 1, .deadline_ns = deadline_ns, .abort = abort};
 
 	return wait_some(&wait);
 }
 
-int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline,
-                         bool marks_alone)
+int baton__wait_for_mark(struct baton_future *future, uint64_t deadline_ns, bool marks_alone)
 {
 	struct baton__wait wait = {
 		.futures = &future,
 		.count = 1,
-		.deadline = deadline,
+		.deadline_ns = deadline_ns,
 		.mark = true,
 		.marks_alone = marks_alone,
 	};
@@ -299,13 +294,13 @@ int baton__wait_for_mark(struct baton_future *future, const struct timespec *dea
 	return wait_some(&wait);
 }
 
-int baton__wait_for_quiet(struct baton_future *future, const struct timespec *deadline,
+int baton__wait_for_quiet(struct baton_future *future, uint64_t deadline_ns,
                           const struct baton__still *still)
 {
 	struct baton__wait wait = {
 		.futures = &future,
 		.count = 1,
-		.deadline = deadline,
+		.deadline_ns = deadline_ns,
 		.mark = true,
 		.marks_alone = true,
 		.still = still,
@@ -314,13 +309,13 @@ int baton__wait_for_quiet(struct baton_future *future, const struct timespec *de
 	return wait_some(&wait);
 }
 
-BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size_t count,
-                                       const struct timespec *deadline, size_t *index)
+BATON_EXPORT int baton_future_wait_any_until(struct baton_future *const *futures, size_t count,
+                                             uint64_t deadline_ns, size_t *index)
 {
-	struct baton__wait wait = {.futures = futures, .count = count, .deadline = deadline};
+	struct baton__wait wait = {.futures = futures, .count = count, .deadline_ns = deadline_ns};
 	int status;
 
-	if (count == 0 || count > BATON_WAIT_ANY_MAX || !baton__deadline_valid(deadline))
+	if (count == 0 || count > BATON_WAIT_ANY_MAX)
 		return -EINVAL;
 	status = wait_some(&wait);
 	if (!status && index)
@@ -328,19 +323,30 @@ BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size
 	return status;
 }
 
-BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size_t count,
-                                       const struct timespec *deadline)
+BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size_t count,
+                                       size_t *index)
 {
-	struct baton__wait wait = {
-		.futures = futures, .count = count, .deadline = deadline, .all = true};
-
-	return baton__deadline_valid(deadline) ? wait_some(&wait) : -EINVAL;
+	return baton_future_wait_any_until(futures, count, BATON_FOREVER, index);
 }
 
-BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t count,
-                                                 const struct timespec *deadline)
+BATON_EXPORT int baton_future_wait_all_until(struct baton_future *const *futures, size_t count,
+                                             uint64_t deadline_ns)
 {
-	int error = baton_future_wait_all(futures, count, deadline);
+	struct baton__wait wait = {
+		.futures = futures, .count = count, .deadline_ns = deadline_ns, .all = true};
+
+	return wait_some(&wait);
+}
+
+BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size_t count)
+{
+	return baton_future_wait_all_until(futures, count, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_future_wait_all_or_cancel_until(struct baton_future *const *futures,
+                                                       size_t count, uint64_t deadline_ns)
+{
+	int error = baton_future_wait_all_until(futures, count, deadline_ns);
 
 	/* The results do not matter: a running task has been asked to stop, and a complete future
 	 * needs no cancel. This thread has a record, so no cancel fails for want of a record. */
@@ -350,16 +356,27 @@ BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *fut
 	return error;
 }
 
-/* A function of its own: in baton_future_wait the address of `future` would cost a store. */
-static BATON_NOINLINE int wait_for_one(struct baton_future *future, const struct timespec *deadline)
+BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t count)
 {
-	return baton_future_wait_any(&future, 1, deadline, NULL);
+	return baton_future_wait_all_or_cancel_until(futures, count, BATON_FOREVER);
 }
 
-BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
+/* A function of its own: in baton_future_wait the address of `future` would cost a store. */
+static BATON_NOINLINE int wait_for_one(struct baton_future *future, uint64_t deadline_ns)
 {
-	BATON__CHECKED(wait(future, deadline));
-	if (BATON_LIKELY(!deadline) && BATON_LIKELY(baton__future_final(future)))
+	return baton_future_wait_any_until(&future, 1, deadline_ns, NULL);
+}
+
+BATON_EXPORT int baton_future_wait(struct baton_future *future)
+{
+	BATON__CHECKED(wait(future, true, __func__));
+	if (BATON_LIKELY(baton__future_final(future)))
 		return 0;
-	return wait_for_one(future, deadline);
+	return wait_for_one(future, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_future_wait_until(struct baton_future *future, uint64_t deadline_ns)
+{
+	BATON__CHECKED(wait(future, deadline_ns == BATON_FOREVER, __func__));
+	return wait_for_one(future, deadline_ns);
 }

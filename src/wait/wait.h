@@ -3,6 +3,7 @@
 #ifndef BATON_SRC_WAIT_H
 #define BATON_SRC_WAIT_H
 
+#include "base/futex.h"
 #include "core/resource.h"
 #include "core/stay.h"
 #include "wait/cycle.h"
@@ -10,8 +11,7 @@
 struct baton__wait {
 	struct baton_future *const *futures;
 	size_t count;
-	const struct timespec *deadline;
-	uint64_t deadline_ns;             /* 0: none */
+	uint64_t deadline_ns;             /* BATON_FOREVER: none */
 	bool all;                         /* for all futures; false: for any */
 	bool mark;                        /* the future is a mark's, not a task's */
 	bool marks_alone;                 /* enters no task of the resource */
@@ -23,6 +23,11 @@ struct baton__wait {
 	/* any: of a complete future; all: the futures before it are complete */
 	size_t index;
 };
+
+BATON_INLINE bool baton__wait_has_deadline(const struct baton__wait *wait)
+{
+	return wait->deadline_ns != BATON_FOREVER;
+}
 
 /*
  * Helps the resources of the futures that are not complete, or drives their executors. 1: something
@@ -39,18 +44,17 @@ int baton__wait_help(struct baton__wait *wait);
 bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look);
 
 /* Waits for one future. `abort`: may the wait end with -EDEADLK? */
-int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
+int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns,
                          enum baton__abort abort);
 
 /*
- * Waits for a mark of the library's, of an await or a suspension. The deadline is valid.
- * `marks_alone`: the waiter enters no task of the resource.
+ * Waits for a mark of the library's, of an await or a suspension. `marks_alone`: the waiter
+ * enters no task of the resource.
  */
-int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline,
-                         bool marks_alone);
+int baton__wait_for_mark(struct baton_future *future, uint64_t deadline_ns, bool marks_alone);
 
 /* Waits for the mark of a quiesce's next suspension. `still`: the suspensions before. */
-int baton__wait_for_quiet(struct baton_future *future, const struct timespec *deadline,
+int baton__wait_for_quiet(struct baton_future *future, uint64_t deadline_ns,
                           const struct baton__still *still);
 
 #endif

@@ -83,7 +83,7 @@ static bool enters(const struct baton__wait *wait, struct baton_resource *resour
 		return false;
 	if (driven)
 		return true;
-	if (wait->deadline)
+	if (baton__wait_has_deadline(wait))
 		return false;
 	return wait->all || wait->count == 1 ||
 	       (wait->last_look && baton__turn_is_queued(resource) &&
@@ -102,8 +102,8 @@ static bool help_queued(const struct baton__wait *wait, const struct baton_futur
 		.tasks = tasks ? BATON_HELP_MAX : 0,
 		.until = future,
 		.borrowed = true,
-		.limit_ns = wait->deadline_ns,
-		.until_ns = wait->deadline_ns,
+		.limit_ns = baton__wait_has_deadline(wait) ? wait->deadline_ns : 0,
+		.until_ns = baton__wait_has_deadline(wait) ? wait->deadline_ns : 0,
 		.ran = true, /* read the clock before the first task, too */
 		.deferred = deferred,
 	};
@@ -165,8 +165,8 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
  */
 static bool held_here(const struct baton__wait *wait, const struct baton_resource *resource)
 {
-	return wait->deadline ? baton__thread_holds_in_help(baton__self, resource)
-	                      : baton__thread_holds(baton__self, resource);
+	return baton__wait_has_deadline(wait) ? baton__thread_holds_in_help(baton__self, resource)
+	                                      : baton__thread_holds(baton__self, resource);
 }
 
 /*

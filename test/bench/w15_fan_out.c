@@ -98,7 +98,7 @@ static void by_fan_out(void)
 	struct baton_fan_out *fan_out;
 
 	must(baton_fan_out_submit(pointers, RESOURCES, &options, &fan_out));
-	must(baton_fan_out_wait(fan_out, NULL));
+	must(baton_fan_out_wait(fan_out));
 	baton_fan_out_unref(fan_out);
 }
 
@@ -108,7 +108,7 @@ static void by_futures(void)
 
 	for (size_t i = 0; i < RESOURCES; i++)
 		must(baton_async(pointers[i], visit, &topics[i], &futures[i]));
-	must(baton_future_wait_all(futures, RESOURCES, NULL));
+	must(baton_future_wait_all(futures, RESOURCES));
 	for (size_t i = 0; i < RESOURCES; i++)
 		baton_future_unref(futures[i]);
 }
@@ -118,7 +118,7 @@ static void by_group(void)
 	baton_group_enter_many(&group, RESOURCES);
 	for (size_t i = 0; i < RESOURCES; i++)
 		must(baton_post(pointers[i], visit_group, &topics[i]));
-	must(baton_group_wait(&group, NULL));
+	must(baton_group_wait(&group));
 }
 
 static void by_latch(void)
@@ -166,7 +166,7 @@ static void run_in(const struct contender *mine, uint32_t capture_max, double *v
 	values[0] = watch_end(&watch, RESOURCES);
 	for (size_t i = 0; i < RESOURCES; i++) {
 		(void)baton_resource_close(pointers[i]);
-		must(baton_resource_await(pointers[i], NULL));
+		must(baton_resource_await(pointers[i]));
 		sum += topics[i].visits;
 	}
 	must(sum != (uint64_t)rounds * RESOURCES);

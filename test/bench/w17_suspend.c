@@ -58,7 +58,7 @@ static void lock_each(unsigned count)
 
 static void quiesce(unsigned count)
 {
-	must(baton_quiesce(set, count, held, NULL) == 0);
+	must(baton_quiesce(set, count, held) == 0);
 	for (unsigned i = 0; i < count; i++)
 		items[i].value++;
 	must(baton_quiesce_end(held, count) == 0);
@@ -123,7 +123,7 @@ static void run(const void *argument, double *values)
 	values[0] = 1e9 / result.per_second / setup->count;
 	for (unsigned i = 0; i < SET_MAX; i++) {
 		must(baton_resource_close(set[i]) == 0);
-		must(baton_resource_await(set[i], NULL) == 0);
+		must(baton_resource_await(set[i]) == 0);
 		baton_resource_deinit(set[i]);
 		(void)pthread_mutex_destroy(&items[i].mutex);
 	}

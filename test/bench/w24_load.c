@@ -105,7 +105,7 @@ static void round_of_group(baton_job_fn run)
 		if (baton_pool_submit(pool, &jobs[i]))
 			abort();
 	}
-	if (baton_group_wait(&group, NULL))
+	if (baton_group_wait(&group))
 		abort();
 }
 
@@ -138,7 +138,7 @@ static void round_futures(void)
 		if (baton_submit_later(&resources[i], &tasks[i]))
 			abort();
 	}
-	if (baton_future_wait_all(pointers, JOBS, NULL))
+	if (baton_future_wait_all(pointers, JOBS))
 		abort();
 }
 
@@ -254,7 +254,7 @@ void bench_w24_load(void)
 		(void)pthread_join(workers[i], NULL);
 	for (unsigned i = 0; i < JOBS; i++) {
 		baton_resource_close(&resources[i]);
-		if (baton_resource_await(&resources[i], NULL))
+		if (baton_resource_await(&resources[i]))
 			abort();
 	}
 	(void)baton_pool_destroy(pool);

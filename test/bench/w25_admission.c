@@ -82,7 +82,7 @@ static void end(void)
 		must(baton_detached_complete(&running[finished++ % size]->token, 0, NULL) == 0);
 		(void)baton_manual_run_until_idle(manual);
 	}
-	must(baton_admission_await(&hall, NULL) == 0);
+	must(baton_admission_await(&hall) == 0);
 	baton_admission_deinit(&hall);
 	must(baton_timers_destroy(timers) == 0);
 	baton_manual_destroy(manual);

@@ -84,20 +84,6 @@ static void drive_cancels(void)
 	scene.ran += scene.count;
 }
 
-/* 2 us: the await leaves its mark before the deadline passes. */
-static struct timespec a_moment_ahead(void)
-{
-	struct timespec at;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += 2000;
-	if (at.tv_nsec >= 1000000000) {
-		at.tv_nsec -= 1000000000;
-		at.tv_sec++;
-	}
-	return at;
-}
-
 /* Suspended, so that the marks of the awaits stay behind the tasks. */
 static void drive_awaits(void)
 {
@@ -106,12 +92,11 @@ static void drive_awaits(void)
 	if (baton_resource_suspend(&scene.resource, &suspension))
 		abort();
 	(void)baton_manual_run_until_idle(scene.manual);
-	for (size_t i = 0; i < scene.count; i++) {
-		struct timespec deadline = a_moment_ahead();
-
-		if (!baton_resource_await(&scene.resource, &deadline))
+	/* The await leaves its mark before the deadline passes. */
+	for (size_t i = 0; i < scene.count; i++)
+		if (!baton_resource_await_until(&scene.resource,
+		                                baton_after(2 * BATON_MICROSECOND)))
 			abort();
-	}
 	(void)baton_resource_resume(&suspension);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that are given a future, a timer, a trigger, a window, a watch; see firsts.h. */
+/* Functions that are given a future, a timer, a trigger; see firsts.h. */
 #include "firsts.h"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@ FIRST(baton_future_init)
 	baton_future_init(&f);
 	baton_task_init(&t, run_task, &f);
 	MUST(!baton_submit(&r, &t));
-	MUST(!baton_future_wait(&f, NULL));
+	MUST(!baton_future_wait(&f));
 }
 
 FIRST(baton_promise_init)
@@ -40,14 +40,20 @@ FIRST(baton_future_value)
 FIRST(baton_future_complete)
 {
 	MUST(!baton_future_complete(&promise, 0, NULL));
-	MUST(!baton_future_wait(&promise, NULL));
+	MUST(!baton_future_wait(&promise));
 }
 
-static const struct timespec past = {1, 0};
+static const uint64_t past = 1;
 
 FIRST(baton_future_wait)
 {
-	MUST(baton_future_wait(&f, &past) == -ETIMEDOUT);
+	MUST(!baton_future_complete(&promise, 0, NULL));
+	MUST(!baton_future_wait(&promise));
+}
+
+FIRST(baton_future_wait_until)
+{
+	MUST(baton_future_wait_until(&f, past) == -ETIMEDOUT);
 }
 
 FIRST(baton_future_wait_any)
@@ -55,21 +61,46 @@ FIRST(baton_future_wait_any)
 	struct baton_future *const futures[] = {&f, &promise};
 	size_t index;
 
-	MUST(baton_future_wait_any(futures, 2, &past, &index) == -ETIMEDOUT);
+	MUST(!baton_future_complete(&promise, 0, NULL));
+	MUST(!baton_future_wait_any(futures, 2, &index));
+}
+
+FIRST(baton_future_wait_any_until)
+{
+	struct baton_future *const futures[] = {&f, &promise};
+	size_t index;
+
+	MUST(baton_future_wait_any_until(futures, 2, past, &index) == -ETIMEDOUT);
 }
 
 FIRST(baton_future_wait_all)
 {
+	struct baton_future *const futures[] = {&promise};
+
+	MUST(!baton_future_complete(&promise, 0, NULL));
+	MUST(!baton_future_wait_all(futures, 1));
+}
+
+FIRST(baton_future_wait_all_until)
+{
 	struct baton_future *const futures[] = {&f, &promise};
 
-	MUST(baton_future_wait_all(futures, 2, &past) == -ETIMEDOUT);
+	MUST(baton_future_wait_all_until(futures, 2, past) == -ETIMEDOUT);
 }
 
 FIRST(baton_future_wait_all_or_cancel)
 {
+	struct baton_future *const futures[] = {&promise};
+
+	MUST(!baton_future_complete(&promise, 0, NULL));
+	MUST(!baton_future_wait_all_or_cancel(futures, 1));
+}
+
+FIRST(baton_future_wait_all_or_cancel_until)
+{
 	struct baton_future *const futures[] = {&f};
 
-	MUST(baton_future_wait_all_or_cancel(futures, 1, &past) == -ETIMEDOUT);
+	MUST(baton_future_wait_all_or_cancel_until(futures, 1, past) == -ETIMEDOUT);
 }
 
 FIRST(baton_future_cancel)
@@ -144,7 +175,7 @@ static void count_told(void *told)
 /* In the function: a submit, and a wait for what is over. */
 static void submit_and_wait(void *told)
 {
-	MUST(!baton_future_wait(&promise, NULL));
+	MUST(!baton_future_wait(&promise));
 	MUST(!baton_submit(&r, &t));
 	count_told(told);
 }
@@ -209,7 +240,7 @@ static void turn(void)
 /* A stopped timer is not queued when r ends. */
 static void stop_timer(void)
 {
-	MUST(!baton_timer_stop_wait(&timer, NULL));
+	MUST(!baton_timer_stop_wait(&timer));
 }
 
 /* The resource is initialised last. */
@@ -287,12 +318,17 @@ FIRST(baton_timer_disarm)
 FIRST(baton_timer_stop_then)
 {
 	MUST(baton_timer_stop_then(&timer, &promise) == BATON_TIMER_IDLE);
-	MUST(!baton_future_wait(&promise, NULL));
+	MUST(!baton_future_wait(&promise));
 }
 
 FIRST(baton_timer_stop_wait)
 {
 	stop_timer();
+}
+
+FIRST(baton_timer_stop_wait_until)
+{
+	MUST(!baton_timer_stop_wait_until(&timer, past));
 }
 
 /* ---- Triggers ---- */
@@ -340,143 +376,4 @@ FIRST(baton_continuation_trigger)
 	baton_future_then(&promise, &c);
 	MUST(!baton_future_complete(&promise, 0, NULL));
 	ran();
-}
-
-/* ---- Windows ---- */
-
-static struct baton_window window = BATON_WINDOW_INIT(&r, 1);
-static struct baton_windowed windowed;
-static struct baton_windowed later;
-
-static int detach(struct baton_task *task)
-{
-	return baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0);
-}
-
-/* The second task waits in the window while r is idle. */
-static void two_in_the_window(void)
-{
-	baton_windowed_init(&windowed, &window, detach, NULL);
-	baton_windowed_init(&later, &window, run_task, &f);
-	MUST(!baton_submit(&r, &windowed.task));
-	MUST(!baton_submit(&r, &later.task));
-	MUST(!baton_call(&r, run_call, NULL, NULL));
-	ran();
-}
-
-FIRST(baton_window_init)
-{
-	baton_window_init(&window, &r, 1);
-	two_in_the_window();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
-	ran();
-}
-
-FIRST(baton_windowed_init)
-{
-	two_in_the_window();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
-	ran();
-}
-
-FIRST(baton_window_set_lanes)
-{
-	static struct baton_window_lane lanes[2];
-
-	baton_window_set_lanes(&window, lanes, 2);
-	two_in_the_window();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
-	ran();
-}
-
-FIRST(baton_window_set_limit)
-{
-	MUST(!baton_window_set_limit(&window, 1));
-	two_in_the_window();
-	MUST(!baton_window_set_limit(&window, 2));
-	ran();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
-}
-
-FIRST(baton_window_cancel)
-{
-	MUST(!baton_window_cancel(&window));
-	two_in_the_window();
-	MUST(!baton_window_cancel(&window));
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
-}
-
-FIRST(baton_windowed_cancel)
-{
-	two_in_the_window();
-	MUST(!baton_windowed_cancel(&later));
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
-}
-
-FIRST(baton_window_in_flight)
-{
-	MUST(baton_window_in_flight(&window) == 0);
-}
-
-FIRST(baton_window_waiting)
-{
-	MUST(baton_window_waiting(&window) == 0);
-}
-
-FIRST(baton_window_deinit)
-{
-	baton_window_deinit(&window);
-}
-
-/* ---- Watches of descriptors ---- */
-
-static int run_io(struct baton_io *io)
-{
-	(void)io;
-	used();
-	return 0;
-}
-
-static struct baton_io io = BATON_IO_INIT(&r, run_io);
-
-static void watch(void)
-{
-	int ends[2];
-
-	MUST(!pipe(ends) && write(ends[1], "x", 1) == 1);
-	MUST(!baton_io_start(&io, ends[0], BATON_IO_READ));
-	ran();
-}
-
-/* The resource is initialised last. */
-FIRST(baton_io_init)
-{
-	static struct baton_resource late;
-
-	memset(&late, 0xA5, sizeof(late));
-	baton_io_init(&io, &late, run_io);
-	baton_resource_init(&late, NULL);
-	watch();
-}
-
-FIRST(baton_io_set_dropped)
-{
-	baton_io_set_dropped(&io, NULL);
-	watch();
-}
-
-FIRST(baton_io_start)
-{
-	watch();
-}
-
-FIRST(baton_io_stop)
-{
-	(void)baton_io_stop(&io);
-	watch();
-}
-
-FIRST(baton_io_is_active)
-{
-	MUST(!baton_io_is_active(&io));
 }

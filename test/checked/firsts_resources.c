@@ -151,7 +151,7 @@ FIRST(baton_resource_close_then)
 FIRST(baton_resource_deinit)
 {
 	MUST(!baton_resource_close(&other));
-	MUST(!baton_resource_await(&other, NULL));
+	MUST(!baton_resource_await(&other));
 	baton_resource_deinit(&other);
 }
 
@@ -164,7 +164,14 @@ FIRST(baton_resource_cancel_pending)
 
 FIRST(baton_resource_await)
 {
-	MUST(!baton_resource_await(&r, NULL));
+	MUST(!baton_resource_await(&r));
+	MUST(!baton_submit(&r, &t));
+	ran();
+}
+
+FIRST(baton_resource_await_until)
+{
+	MUST(!baton_resource_await_until(&r, 0));
 	MUST(!baton_submit(&r, &t));
 	ran();
 }
@@ -249,8 +256,8 @@ FIRST(baton_fan_out_future)
 	struct baton_fan_out *fan_out;
 
 	MUST(!baton_fan_out_submit(resources, 2, &options, &fan_out));
-	MUST(!baton_future_wait(baton_fan_out_future(fan_out), NULL));
-	MUST(!baton_fan_out_wait(fan_out, NULL));
+	MUST(!baton_future_wait(baton_fan_out_future(fan_out)));
+	MUST(!baton_fan_out_wait(fan_out));
 	baton_fan_out_unref(fan_out);
 }
 
@@ -259,10 +266,19 @@ FIRST(baton_quiesce)
 	struct baton_resource *const resources[] = {&other, &r};
 	struct baton_suspension suspensions[2];
 
-	MUST(!baton_quiesce(resources, 2, suspensions, NULL));
+	MUST(!baton_quiesce(resources, 2, suspensions));
 	MUST(!baton_submit(&r, &t));
 	MUST(!baton_quiesce_end(suspensions, 2));
 	ran();
+}
+
+FIRST(baton_quiesce_until)
+{
+	struct baton_resource *const resources[] = {&other, &r};
+	struct baton_suspension suspensions[2];
+
+	MUST(!baton_quiesce_until(resources, 2, suspensions, 0));
+	MUST(!baton_quiesce_end(suspensions, 2));
 }
 
 FIRST(baton_quiesce_end)
@@ -270,7 +286,7 @@ FIRST(baton_quiesce_end)
 	struct baton_resource *const resources[] = {&r, &r};
 	struct baton_suspension suspensions[2];
 
-	MUST(!baton_quiesce(resources, 2, suspensions, NULL));
+	MUST(!baton_quiesce(resources, 2, suspensions));
 	MUST(!baton_quiesce_end(suspensions, 2));
 }
 
@@ -306,13 +322,22 @@ FIRST(baton_suspension_is_effective)
 	MUST(!baton_resource_resume(&suspension));
 }
 
+FIRST(baton_suspension_wait_until)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	MUST(!baton_resource_suspend(&r, &suspension));
+	MUST(!baton_suspension_wait_until(&suspension, 0));
+	MUST(!baton_resource_resume(&suspension));
+}
+
 FIRST(baton_suspension_wait)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	MUST(baton_suspension_wait(&suspension, NULL) == -EINVAL);
+	MUST(baton_suspension_wait(&suspension) == -EINVAL);
 	MUST(!baton_resource_suspend(&r, &suspension));
-	MUST(!baton_suspension_wait(&suspension, NULL));
+	MUST(!baton_suspension_wait(&suspension));
 	MUST(!baton_resource_resume(&suspension));
 }
 
@@ -347,7 +372,7 @@ static void join(struct baton_resource *resource)
 static void leave(struct baton_resource *resource)
 {
 	MUST(!baton_resource_close(resource));
-	MUST(!baton_resource_await(resource, NULL));
+	MUST(!baton_resource_await(resource));
 	baton_board_leave(board, resource);
 }
 

@@ -102,7 +102,7 @@ SCENARIO(admission, virtual)
 	elsewhere(close_all, &entries[4]);
 	(void)USE(baton_manual_run_until_idle(manual));
 	EXPECT(TRY(baton_admission_arrive(&admission, &entries[0].admitted)) == -EINVAL);
-	INSIST(baton_admission_await(&admission, NULL), true);
+	INSIST(baton_admission_await_until(&admission, in_ms(LONG_MS)), true);
 	USE(baton_admission_stats_read(&admission, &stats));
 	EXPECT(stats.arrived == 5 && stats.finished == stats.started);
 	for (int i = 0; i < 5; i++)
@@ -121,13 +121,13 @@ SCENARIO(admission, defaults)
 	INSIST(baton_admission_init(&admission, &config), true);
 	entry_init(&entry);
 	arrive(&entry);
-	INSIST(baton_future_wait(&entry.gone, NULL), true);
+	INSIST(baton_future_wait(&entry.gone), true);
 	status = USE(baton_future_status(&entry.outcome));
 	/* The pool could not be had; or the clock has jumped. */
 	EXPECT(status == 0 || (fault_planned() && (status == -ESHUTDOWN || status == -ETIMEDOUT)));
 	EXPECT(status == -ESHUTDOWN || status == -ETIMEDOUT || atomic_load(&entry.runs) == 1);
 	EXPECT(TRY(baton_admission_close(&admission, BATON_ADMISSION_RUN)) == 0);
-	INSIST(baton_admission_await(&admission, NULL), true);
+	INSIST(baton_admission_await(&admission), true);
 	baton_admission_deinit(&admission);
 	INSIST(baton_timers_default_destroy(), true);
 	INSIST(baton_pool_default_destroy(), true);

@@ -64,16 +64,16 @@ SCENARIO(compose, group)
 	USE(baton_group_enter(&group));
 	USE(baton_group_enter_many(&group, 1));
 	USE(baton_group_leave(&group));
-	status = TRY(baton_group_wait(&group, in_ms(SHORT_MS)));
+	status = TRY(baton_group_wait_until(&group, in_ms(SHORT_MS)));
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	leaver = thread_start(leave_group, &group);
-	INSIST(baton_group_wait(&group, in_ms(LONG_MS)), true);
+	INSIST(baton_group_wait(&group), true);
 	thread_join(leaver);
 	EXPECT(USE(baton_group_status(&group)) == -EIO);
 	EXPECT(USE(baton_group_take_status(&group)) == -EIO);
 	EXPECT(baton_group_status(&group) == 0);
 	/* Now that this thread has its record the continuation's submit needs no memory. */
-	status = baton_resource_await(&resource, NULL);
+	status = baton_resource_await(&resource);
 	EXPECT(status == 0 || fault_planned());
 	fault_end();
 	USE(baton_group_notify(&group, &continuation));
@@ -107,7 +107,8 @@ SCENARIO(compose, fan_out)
 	EXPECT(!baton_future_is_complete(USE(baton_fan_out_future(fan_out))));
 	EXPECT(USE(baton_fan_out_ref(fan_out)) == fan_out);
 	leave(&occupant);
-	INSIST(baton_fan_out_wait(fan_out, in_ms(LONG_MS)), true);
+	INSIST(baton_fan_out_wait_until(fan_out, in_ms(LONG_MS)), true);
+	EXPECT(TRY(baton_fan_out_wait(fan_out)) == 0);
 	EXPECT(atomic_load(&count) == 2);
 	EXPECT(TRY(baton_fan_out_status(fan_out, NULL)) == 0);
 	EXPECT(TRY(baton_fan_out_cancel(fan_out)) == -EALREADY);

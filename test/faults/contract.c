@@ -16,7 +16,8 @@
 #define FIRST ENOMEM, ECHILD
 #define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, BOUNDED
 #define BOUNDED EAGAIN, EDEADLK, ETIMEDOUT
-#define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
+#define WAIT FIRST, EDEADLK
+#define WAIT_UNTIL WAIT, ETIMEDOUT
 #define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN, EPIPE, EINVAL
 #define LOOP FIRST, EINVAL, EPERM, EDEADLK, ESHUTDOWN, EPIPE
 #define DRIVE FIRST, EBUSY, EDEADLK, EINVAL, ESHUTDOWN
@@ -30,7 +31,8 @@ static const struct function {
 	{"baton_admission_arrive", {FIRST, EPIPE, EALREADY, EINVAL}},
 	{"baton_admission_set_limits", {FIRST, EINVAL, EPIPE}},
 	{"baton_admission_close", {FIRST, EALREADY}},
-	{"baton_admission_await", {WAIT}},
+	{"baton_admission_await", {WAIT, EINVAL}},
+	{"baton_admission_await_until", {WAIT_UNTIL, EINVAL}},
 	{"baton_admission_deinit", {0}},
 	{"baton_admission_stats_read", {0}},
 	{"baton_admitted_init", {0}},
@@ -106,6 +108,7 @@ static const struct function {
 	/* baton/fan_out.h */
 	{"baton_fan_out_submit", {FIRST, EINVAL}},
 	{"baton_fan_out_wait", {WAIT}},
+	{"baton_fan_out_wait_until", {WAIT_UNTIL}},
 	{"baton_fan_out_future", {0}},
 	{"baton_fan_out_status", {ECANCELED}}, /* or what an item failed with */
 	{"baton_fan_out_item_status", {EAGAIN, ECANCELED}},
@@ -121,9 +124,13 @@ static const struct function {
 	{"baton_future_status", {EAGAIN, ECANCELED}},
 	{"baton_future_value", {0}},
 	{"baton_future_wait", {WAIT}},
-	{"baton_future_wait_any", {WAIT}},
+	{"baton_future_wait_until", {WAIT_UNTIL}},
+	{"baton_future_wait_any", {WAIT, EINVAL}},
+	{"baton_future_wait_any_until", {WAIT_UNTIL, EINVAL}},
 	{"baton_future_wait_all", {WAIT}},
+	{"baton_future_wait_all_until", {WAIT_UNTIL}},
 	{"baton_future_wait_all_or_cancel", {WAIT}},
+	{"baton_future_wait_all_or_cancel_until", {WAIT_UNTIL}},
 	{"baton_future_cancel", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
 	{"baton_future_complete", {EALREADY, EINVAL}},
 	{"baton_continuation_task", {0}},
@@ -138,7 +145,8 @@ static const struct function {
 	{"baton_group_enter_many", {0}},
 	{"baton_group_leave", {0}},
 	{"baton_group_leave_with", {0}},
-	{"baton_group_wait", {FIRST, ETIMEDOUT, EINVAL}},
+	{"baton_group_wait", {FIRST}},
+	{"baton_group_wait_until", {FIRST, ETIMEDOUT}},
 	{"baton_group_notify", {0}},
 	{"baton_group_status", {0}},
 	{"baton_group_take_status", {0}},
@@ -168,9 +176,11 @@ static const struct function {
 	{"baton_pool_workers", {0}},
 	{"baton_pool_submit", {FIRST, ESHUTDOWN, EAGAIN}},
 	{"baton_pool_submit_wait", {WAIT, ESHUTDOWN}},
+	{"baton_pool_submit_wait_until", {WAIT_UNTIL, ESHUTDOWN}},
 	{"baton_pool_shutdown", {FIRST, EALREADY}},
 	{"baton_pool_shutdown_now", {FIRST, EALREADY}},
-	{"baton_pool_await_termination", {EDEADLK, ETIMEDOUT, EINVAL, ECHILD}},
+	{"baton_pool_await", {EDEADLK, EINVAL, ECHILD}},
+	{"baton_pool_await_until", {EDEADLK, ETIMEDOUT, EINVAL, ECHILD}},
 	{"baton_pool_destroy", {EDEADLK, ECHILD, EPERM}},
 	{"baton_pool_worker_stats_read", {EINVAL}},
 	{"baton_pool_stats_read", {0}},
@@ -211,6 +221,7 @@ static const struct function {
 	{"baton_resource_close_then", {FIRST, EALREADY}},
 	{"baton_resource_cancel_pending", {FIRST}},
 	{"baton_resource_await", {WAIT}},
+	{"baton_resource_await_until", {WAIT_UNTIL}},
 	{"baton_resource_is_closed", {0}},
 	{"baton_resource_is_idle", {0}},
 	{"baton_current", {0}},
@@ -220,10 +231,12 @@ static const struct function {
 	{"baton_resource_suspend_lower", {FIRST, EPIPE, EALREADY, EINVAL}},
 	{"baton_resource_suspend", {FIRST, EPIPE, EALREADY}},
 	{"baton_suspension_is_effective", {0}},
-	{"baton_suspension_wait", {WAIT}},
+	{"baton_suspension_wait", {WAIT, EINVAL}},
+	{"baton_suspension_wait_until", {WAIT_UNTIL, EINVAL}},
 	{"baton_resource_resume", {FIRST, EINVAL}},
 	{"baton_resource_resume_later", {FIRST, EINVAL}},
 	{"baton_quiesce", {WAIT, EPIPE}},
+	{"baton_quiesce_until", {WAIT_UNTIL, EPIPE}},
 	{"baton_quiesce_end", {FIRST}},
 	/* baton/tag.h */
 	{"baton_tag_init", {0}},
@@ -282,6 +295,9 @@ static const struct function {
 	{"baton_rules_estimate", {0}},
 	{"baton_rules_waiting", {0}},
 	{"baton_rules_running", {0}},
+	/* baton/time.h */
+	{"baton_now", {0}},
+	{"baton_after", {0}},
 	/* baton/timer.h */
 	{"baton_timer_init", {0}},
 	{"baton_timer_arm_after", {ARM}},
@@ -293,7 +309,8 @@ static const struct function {
 	{"baton_timer_set_dropped", {0}},
 	{"baton_timer_disarm", {0}},
 	{"baton_timer_stop_then", {0}},
-	{"baton_timer_stop_wait", {FIRST, EDEADLK, ETIMEDOUT}},
+	{"baton_timer_stop_wait", {FIRST, EDEADLK}},
+	{"baton_timer_stop_wait_until", {FIRST, EDEADLK, ETIMEDOUT}},
 
 	/* baton/timers.h */
 	{"baton_timers_create", {FIRST, EAGAIN, EINVAL}},

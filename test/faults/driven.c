@@ -104,7 +104,7 @@ SCENARIO(manual, wait)
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
 	for (int i = 0; i < TASKS; i++)
-		INSIST(baton_future_wait(&sender.probes[i].future, NULL), true);
+		INSIST(baton_future_wait(&sender.probes[i].future), true);
 	(void)USE(baton_manual_run_until_idle(manual));
 	EXPECT(sender_is(&sender, job_ran, probe_done));
 	resource_end(&resource);
@@ -268,10 +268,9 @@ static void *count_call(void *called)
 SCENARIO(own, run)
 {
 	static const struct baton_executor_ops ops = {.schedule = keep_job};
-	struct timespec deadline;
 	int called = 0, status;
 	const struct baton_call_options options = {
-		.fn = count_call, .arg = &called, .deadline = &deadline};
+		.fn = count_call, .arg = &called, .timeout_ns = SHORT_MS * BATON_MILLISECOND};
 	struct own own = {.job = NULL};
 	const struct baton_resource_config config = {
 		.capture_max = BATON_CAPTURE_NONE, .quantum = 1, .executor = &own.executor};
@@ -284,7 +283,6 @@ SCENARIO(own, run)
 	INSIST(baton_submit_later(&resource, &probe.task), probe_untouched(&probe) && !own.job);
 	EXPECT(own.job && !atomic_load(&probe.runs));
 	/* Behind it, and withdrawn: nobody runs the job. */
-	deadline = *in_ms(SHORT_MS);
 	status = TRY(baton_call_with(&resource, &options, NULL));
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	USE(baton_job_run(own.job));

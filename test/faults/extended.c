@@ -118,7 +118,7 @@ SCENARIO(extended, posts_behind_a_bound)
 	INSIST(baton_submit(&extended.resource, &extended.labelled.task), !extended.ran);
 	EXPECT(extended.ran == 1);
 	EXPECT(TRY(baton_resource_close(&extended.resource)) == 0);
-	INSIST(baton_resource_await(&extended.resource, NULL), true);
+	INSIST(baton_resource_await(&extended.resource), true);
 	USE(baton_resource_deinit(&extended.resource));
 }
 
@@ -167,7 +167,7 @@ SCENARIO(extended, wait_for_room)
 	leave(&occupant);
 	thread_join(submitter);
 	for (size_t i = 0; i < 2; i++) {
-		INSIST(baton_future_wait(&bounded.probes[i].future, NULL), true);
+		INSIST(baton_future_wait(&bounded.probes[i].future), true);
 		EXPECT(probe_done(&bounded.probes[i]));
 	}
 	USE(baton_bound_stats_read(&bound, &counts));
@@ -178,7 +178,7 @@ SCENARIO(extended, wait_for_room)
 SCENARIO(extended, wait_for_room_in_vain)
 {
 	const struct baton_bound_config limits = {
-		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
+		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .timeout_ns = SHORT_MS * 1000000U};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct occupant occupant;
 	struct baton_bound bound;
@@ -205,7 +205,7 @@ static int detaches(struct baton_task *task)
 SCENARIO(extended, wait_for_room_beside_a_window)
 {
 	const struct baton_bound_config limits = {
-		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
+		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .timeout_ns = SHORT_MS * 1000000U};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_windowed windowed[2];
 	struct baton_window window;

@@ -99,7 +99,12 @@ SCENARIO(pool, waits_for_room)
 	INSIST(baton_pool_create(&options, &pool), !pool);
 	for (int i = 0; i < JOBS; i++) {
 		job_init(&jobs[i], pool);
-		INSIST(baton_pool_submit_wait(pool, &jobs[i].plain, NULL), job_untouched(&jobs[i]));
+		if (i % 2)
+			INSIST(baton_pool_submit_wait(pool, &jobs[i].plain),
+			       job_untouched(&jobs[i]));
+		else
+			INSIST(baton_pool_submit_wait_until(pool, &jobs[i].plain, in_ms(LONG_MS)),
+			       job_untouched(&jobs[i]));
 	}
 	for (int i = 0; i < JOBS; i++) {
 		gate_pass(&jobs[i].over);
@@ -160,7 +165,7 @@ static void sleep_in_job(struct baton_plain_job *plain)
 	struct sleeper *sleeper = baton_container_of(plain, struct sleeper, plain);
 
 	gate_open(&sleeper->entered);
-	INSIST(baton_future_wait(&sleeper->promise, NULL), true);
+	INSIST(baton_future_wait(&sleeper->promise), true);
 	gate_open(&sleeper->over);
 }
 
@@ -328,7 +333,7 @@ SCENARIO(pool, resource)
 	}
 	leave(&occupant);
 	for (int i = 0; i < JOBS; i++) {
-		INSIST(baton_future_wait(&probes[i].future, in_ms(LONG_MS)), true);
+		INSIST(baton_future_wait_until(&probes[i].future, in_ms(LONG_MS)), true);
 		EXPECT(probe_done(&probes[i]));
 	}
 	resource_end(&resource);

@@ -19,15 +19,15 @@ static void *shut_down(void *arg)
 	return NULL;
 }
 
-static void *await_termination(void *arg)
+static void *await_end(void *arg)
 {
-	INSIST(baton_pool_await_termination((struct baton_pool *)arg, in_ms(LONG_MS)), true);
+	INSIST(baton_pool_await((struct baton_pool *)arg), true);
 	return NULL;
 }
 
 static void *await_in_vain(void *arg)
 {
-	EXPECT(TRY(baton_pool_await_termination((struct baton_pool *)arg, in_ms(SHORT_MS))) ==
+	EXPECT(TRY(baton_pool_await_until((struct baton_pool *)arg, in_ms(SHORT_MS))) ==
 	       -ETIMEDOUT);
 	return NULL;
 }
@@ -56,7 +56,7 @@ SCENARIO(pool, shutdown)
 	elsewhere(shut_down, pool);
 	elsewhere(await_in_vain, pool);
 	waits = fault_waits();
-	waiter = thread_start(await_termination, pool);
+	waiter = thread_start(await_end, pool);
 	until_waiting(waits);
 	for (int i = 0; i < POOL_WORKERS; i++)
 		gate_open(&plugs[i].leave);

@@ -102,7 +102,7 @@ static struct baton_registry_entry *ask(int name)
 	USE(baton_registry_request_init(&request));
 	INSIST(baton_registry_acquire_async(registry, &name, sizeof(name), &request),
 	       baton_future_state(&request.future) == BATON_PENDING);
-	INSIST(baton_future_wait(&request.future, NULL), true);
+	INSIST(baton_future_wait(&request.future), true);
 	return USE(baton_registry_request_entry(&request));
 }
 

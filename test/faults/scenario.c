@@ -180,13 +180,9 @@ void until_waiting(uint32_t waits)
 
 /* ---- The library's things ---- */
 
-const struct timespec *in_ms(uint64_t timeout_ms)
+uint64_t in_ms(uint64_t timeout_ms)
 {
-	static _Thread_local struct timespec deadline;
-	uint64_t at = fault_clock_ns() + timeout_ms * 1000000U;
-
-	deadline = (struct timespec){(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
-	return &deadline;
+	return fault_clock_ns() + timeout_ms * 1000000U;
 }
 
 void resource_end(struct baton_resource *resource)
@@ -194,7 +190,7 @@ void resource_end(struct baton_resource *resource)
 	int closed = TRY(baton_resource_close(resource));
 
 	EXPECT(closed == 0 || closed == -EALREADY);
-	INSIST(baton_resource_await(resource, NULL), true);
+	INSIST(baton_resource_await(resource), true);
 	USE(baton_resource_deinit(resource));
 }
 

@@ -101,7 +101,7 @@ void leave(struct occupant *occupant);
 void until_waiting(uint32_t waits);
 
 /* A deadline by the library's clock. Valid until the thread's next call. */
-const struct timespec *in_ms(uint64_t timeout_ms);
+uint64_t in_ms(uint64_t timeout_ms);
 #define LONG_MS 60000U
 #define SHORT_MS 5U
 

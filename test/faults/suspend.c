@@ -46,7 +46,7 @@ static void *resume_later(void *arg)
 
 static void until_done(struct still *still)
 {
-	INSIST(baton_future_wait(&still->probe.future, NULL), true);
+	INSIST(baton_future_wait(&still->probe.future), true);
 	EXPECT(probe_done(&still->probe));
 	resource_end(&still->resource);
 }
@@ -59,7 +59,7 @@ static void idle_with(void *(*go_on)(void *still))
 	still_init(&still);
 	elsewhere(suspend, &still);
 	EXPECT(USE(baton_suspension_is_effective(&still.suspension)));
-	EXPECT(TRY(baton_suspension_wait(&still.suspension, NULL)) == 0);
+	EXPECT(TRY(baton_suspension_wait(&still.suspension)) == 0);
 	EXPECT(TRY(baton_resource_suspend(&still.resource, &still.suspension)) == -EALREADY ||
 	       fault_planned());
 	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
@@ -93,7 +93,7 @@ SCENARIO(suspend, lower_lanes)
 	       !USE(baton_suspension_is_effective(&still.suspension)));
 	EXPECT(USE(baton_suspension_is_effective(&still.suspension)));
 	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
-	INSIST(baton_future_wait(&still.probe.future, NULL), true);
+	INSIST(baton_future_wait(&still.probe.future), true);
 	EXPECT(probe_done(&still.probe));
 	INSIST(baton_resource_resume(&still.suspension), true);
 	resource_end(&still.resource);
@@ -103,7 +103,7 @@ static void *await_effect(void *arg)
 {
 	struct still *still = arg;
 
-	INSIST(baton_suspension_wait(&still->suspension, in_ms(LONG_MS)), true);
+	INSIST(baton_suspension_wait_until(&still->suspension, in_ms(LONG_MS)), true);
 	EXPECT(USE(baton_suspension_is_effective(&still->suspension)));
 	return NULL;
 }
@@ -121,7 +121,7 @@ SCENARIO(suspend, busy)
 	(void)suspend(&still);
 	EXPECT(!USE(baton_suspension_is_effective(&still.suspension)));
 	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
-	status = TRY(baton_suspension_wait(&still.suspension, in_ms(SHORT_MS)));
+	status = TRY(baton_suspension_wait_until(&still.suspension, in_ms(SHORT_MS)));
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	waits = fault_waits();
 	waiter = thread_start(await_effect, &still);
@@ -162,7 +162,7 @@ SCENARIO(suspend, twice)
 	EXPECT(!USE(baton_suspension_is_effective(&second)));
 	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
 	elsewhere(resume_later, &still);
-	INSIST(baton_suspension_wait(&second, in_ms(LONG_MS)), true);
+	INSIST(baton_suspension_wait_until(&second, in_ms(LONG_MS)), true);
 	EXPECT(!atomic_load(&still.probe.runs));
 	INSIST(baton_resource_resume_later(&second), true);
 	until_done(&still);
@@ -179,7 +179,7 @@ SCENARIO(suspend, closed)
 	EXPECT(TRY(baton_resource_close(&still.resource)) == 0);
 	status = TRY(baton_resource_suspend(&still.resource, &suspension));
 	EXPECT(status == -EPIPE);
-	status = TRY(baton_resource_await(&still.resource, in_ms(SHORT_MS)));
+	status = TRY(baton_resource_await_until(&still.resource, in_ms(SHORT_MS)));
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	INSIST(baton_resource_resume(&still.suspension), true);
 	resource_end(&still.resource);
@@ -216,8 +216,7 @@ static void *quiesce(void *arg)
 {
 	struct quiet *quiet = arg;
 
-	INSIST(baton_quiesce(quiet->pointers, 3, quiet->suspensions, in_ms(LONG_MS)),
-	       none_suspended(quiet));
+	INSIST(baton_quiesce(quiet->pointers, 3, quiet->suspensions), none_suspended(quiet));
 	return NULL;
 }
 
@@ -233,7 +232,8 @@ static void *quiesce_end(void *arg)
 static void *quiesce_shortly(void *arg)
 {
 	struct quiet *quiet = arg;
-	int status = TRY(baton_quiesce(quiet->pointers, 3, quiet->suspensions, in_ms(SHORT_MS)));
+	int status =
+		TRY(baton_quiesce_until(quiet->pointers, 3, quiet->suspensions, in_ms(SHORT_MS)));
 
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	EXPECT(none_suspended(quiet));
@@ -265,7 +265,7 @@ SCENARIO(suspend, quiesce)
 	       !atomic_load(&probes[2].runs)); /* not one of them */
 	elsewhere(quiesce_end, &quiet);
 	for (int i = 0; i < 3; i++) {
-		INSIST(baton_future_wait(&probes[i].future, NULL), true);
+		INSIST(baton_future_wait(&probes[i].future), true);
 		EXPECT(probe_done(&probes[i]));
 		resource_end(&quiet.resources[i]);
 	}

@@ -84,7 +84,7 @@ static void *stop_and_wait(void *arg)
 {
 	struct bell *bell = arg;
 
-	INSIST(baton_timer_stop_wait(&bell->timer, NULL), true);
+	INSIST(baton_timer_stop_wait(&bell->timer), true);
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ static void *destroy(void *timers)
 
 static void bell_end(struct bell *bell)
 {
-	INSIST(baton_timer_stop_wait(&bell->timer, NULL), true);
+	INSIST(baton_timer_stop_wait(&bell->timer), true);
 	resource_end(&bell->resource);
 }
 
@@ -455,7 +455,7 @@ SCENARIO(timers, virtual)
 	EXPECT(atomic_load(&bell.runs) == 1);
 	EXPECT(USE(baton_timer_stop_then(&bell.timer, &gone)) == BATON_TIMER_PENDING);
 	EXPECT(baton_future_value(&gone) == &bell.timer);
-	INSIST(baton_resource_await(&bell.resource, NULL), true); /* the thread has its record */
+	INSIST(baton_resource_await(&bell.resource), true); /* the thread has its record */
 	EXPECT(TRY(baton_timer_arm_again_after(&bell.timer, TURN_NS)) == 0);
 	EXPECT(COUNT(baton_timers_advance_to(timers, 4 * TURN_NS)) == 3 || fault_planned());
 	EXPECT(USE(baton_timer_stop(&bell.timer)) == BATON_TIMER_PENDING);

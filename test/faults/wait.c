@@ -58,7 +58,7 @@ SCENARIO(wait, one)
 
 	promises_init(&promises, 0, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[0], NULL), true);
+	INSIST(baton_future_wait(&promises.futures[0]), true);
 	EXPECT(is_fulfilled(&promises, 0));
 	thread_join(completer);
 }
@@ -70,7 +70,7 @@ SCENARIO(wait, until)
 
 	promises_init(&promises, 0, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[0], in_ms(LONG_MS)), true);
+	INSIST(baton_future_wait_until(&promises.futures[0], in_ms(LONG_MS)), true);
 	EXPECT(is_fulfilled(&promises, 0));
 	thread_join(completer);
 }
@@ -83,7 +83,7 @@ SCENARIO(wait, any)
 
 	promises_init(&promises, 1, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait_any(promises.pointers, PROMISES, in_ms(LONG_MS), &index),
+	INSIST(baton_future_wait_any_until(promises.pointers, PROMISES, in_ms(LONG_MS), &index),
 	       index == PROMISES);
 	EXPECT(index == 1);
 	EXPECT(is_fulfilled(&promises, 1));
@@ -97,27 +97,41 @@ SCENARIO(wait, all)
 
 	promises_init(&promises, 1, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[1], NULL), true);
+	INSIST(baton_future_wait(&promises.futures[1]), true);
 	thread_join(completer);
 	promises.first = 0;
 	promises.waits = fault_waits();
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[0], NULL), true);
+	INSIST(baton_future_wait(&promises.futures[0]), true);
 	thread_join(completer);
 	promises.first = 2;
 	promises.waits = fault_waits();
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait_all(promises.pointers, PROMISES, in_ms(LONG_MS)), true);
+	INSIST(baton_future_wait_all_until(promises.pointers, PROMISES, in_ms(LONG_MS)), true);
 	for (size_t i = 0; i < PROMISES; i++)
 		EXPECT(is_fulfilled(&promises, i));
 	thread_join(completer);
 }
 
-/* Is this how a wait ends that nobody ends? Not before the deadline, nor long after. */
-static bool timed_out(int status, const struct timespec *deadline, uint64_t started_ns)
+SCENARIO(wait, over)
 {
-	uint64_t deadline_ns =
-		(uint64_t)deadline->tv_sec * 1000000000U + (uint64_t)deadline->tv_nsec;
+	struct promises promises;
+	uint64_t began_ns = USE(baton_now());
+	size_t index = PROMISES;
+
+	promises_init(&promises, 0, 0);
+	for (size_t i = 0; i < PROMISES; i++)
+		EXPECT(TRY(baton_future_complete(&promises.futures[i], 0, NULL)) == 0);
+	EXPECT(TRY(baton_future_wait_any(promises.pointers, PROMISES, &index)) == 0);
+	EXPECT(index == 0);
+	EXPECT(TRY(baton_future_wait_all_or_cancel(promises.pointers, PROMISES)) == 0);
+	EXPECT(USE(baton_after(BATON_FOREVER)) == BATON_FOREVER);
+	EXPECT(USE(baton_after(0)) >= began_ns || fault_planned());
+}
+
+/* Is this how a wait ends that nobody ends? Not before the deadline, nor long after. */
+static bool timed_out(int status, uint64_t deadline_ns, uint64_t started_ns)
+{
 	uint64_t now_ns = fault_clock_ns();
 
 	if (status == -ENOMEM && fault_planned())
@@ -132,44 +146,44 @@ static bool timed_out(int status, const struct timespec *deadline, uint64_t star
 SCENARIO(wait, deadlines)
 {
 	struct promises promises;
-	struct timespec deadline;
+	uint64_t deadline;
 	size_t index = PROMISES;
 	uint64_t started_ns = fault_clock_ns();
 	int status;
 
 	promises_init(&promises, 0, 0);
-	deadline = *in_ms(SHORT_MS);
-	status = TRY(baton_future_wait(&promises.futures[0], &deadline));
-	EXPECT(timed_out(status, &deadline, started_ns));
-	deadline = *in_ms(SHORT_MS);
-	status = TRY(baton_future_wait_any(promises.pointers, PROMISES, &deadline, &index));
-	EXPECT(timed_out(status, &deadline, started_ns));
+	deadline = in_ms(SHORT_MS);
+	status = TRY(baton_future_wait_until(&promises.futures[0], deadline));
+	EXPECT(timed_out(status, deadline, started_ns));
+	deadline = in_ms(SHORT_MS);
+	status = TRY(baton_future_wait_any_until(promises.pointers, PROMISES, deadline, &index));
+	EXPECT(timed_out(status, deadline, started_ns));
 	EXPECT(index == PROMISES);
 	EXPECT(TRY(baton_future_complete(&promises.futures[0], 0, &promises.value)) == 0);
-	deadline = *in_ms(SHORT_MS);
-	status = TRY(baton_future_wait_all(promises.pointers, PROMISES, &deadline));
-	EXPECT(timed_out(status, &deadline, started_ns));
+	deadline = in_ms(SHORT_MS);
+	status = TRY(baton_future_wait_all_until(promises.pointers, PROMISES, deadline));
+	EXPECT(timed_out(status, deadline, started_ns));
 	EXPECT(USE(baton_future_state(&promises.futures[1])) == BATON_PENDING);
-	deadline = *in_ms(SHORT_MS);
-	status = TRY(baton_future_wait_all_or_cancel(promises.pointers, PROMISES, &deadline));
-	EXPECT(timed_out(status, &deadline, started_ns));
+	deadline = in_ms(SHORT_MS);
+	status = TRY(baton_future_wait_all_or_cancel_until(promises.pointers, PROMISES, deadline));
+	EXPECT(timed_out(status, deadline, started_ns));
 	EXPECT(USE(baton_future_state(&promises.futures[1])) ==
 	       (status == -ETIMEDOUT ? BATON_CANCELLED : BATON_PENDING));
 }
 
 static void *await_in_vain(void *arg)
 {
-	struct timespec deadline = *in_ms(SHORT_MS);
+	uint64_t deadline = in_ms(SHORT_MS);
 	uint64_t started_ns = fault_clock_ns();
-	int status = TRY(baton_resource_await((struct baton_resource *)arg, &deadline));
+	int status = TRY(baton_resource_await_until((struct baton_resource *)arg, deadline));
 
-	EXPECT(timed_out(status, &deadline, started_ns));
+	EXPECT(timed_out(status, deadline, started_ns));
 	return NULL;
 }
 
 static void *await(void *arg)
 {
-	INSIST(baton_resource_await((struct baton_resource *)arg, in_ms(LONG_MS)), true);
+	INSIST(baton_resource_await_until((struct baton_resource *)arg, in_ms(LONG_MS)), true);
 	return NULL;
 }
 
@@ -201,7 +215,7 @@ static void wait_in_job(struct baton_plain_job *job)
 {
 	struct pool_wait *wait = baton_container_of(job, struct pool_wait, job);
 
-	INSIST(baton_future_wait(&wait->probe->future, NULL), true);
+	INSIST(baton_future_wait(&wait->probe->future), true);
 	EXPECT(probe_done(wait->probe));
 	gate_open(&wait->over);
 }
@@ -225,7 +239,7 @@ SCENARIO(wait, in_a_worker)
 	INSIST(baton_pool_submit(pool, &wait.job), true);
 	until_waiting(waits);
 	leave(&occupant);
-	INSIST(baton_future_wait(&probe.future, in_ms(LONG_MS)), true);
+	INSIST(baton_future_wait_until(&probe.future, in_ms(LONG_MS)), true);
 	EXPECT(probe_done(&probe));
 	gate_pass(&wait.over);
 	resource_end(&resource);
@@ -251,9 +265,9 @@ SCENARIO(wait, helping)
 		futures[i] = &probes[i].future;
 		INSIST(baton_submit_later(&resource, &probes[i].task), probe_untouched(&probes[i]));
 	}
-	INSIST(baton_future_wait(futures[0], NULL), true);
+	INSIST(baton_future_wait(futures[0]), true);
 	EXPECT(probe_done(&probes[0]));
-	INSIST(baton_future_wait_all(futures, PROMISES, NULL), true);
+	INSIST(baton_future_wait_all(futures, PROMISES), true);
 	for (int i = 0; i < PROMISES; i++)
 		EXPECT(probe_done(&probes[i]));
 	for (int i = 0; i < POOL_WORKERS; i++)
@@ -266,7 +280,7 @@ static void *wait_for_own(void *arg)
 {
 	struct baton_deadlock_link link;
 
-	EXPECT(TRY(baton_resource_await(arg, NULL)) == -EDEADLK);
+	EXPECT(TRY(baton_resource_await(arg)) == -EDEADLK);
 	EXPECT(USE(baton_deadlock_cycle(&link, 1)) == 1 && link.resource == arg);
 	return arg;
 }

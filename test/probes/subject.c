@@ -78,7 +78,7 @@ static void capture(void)
 	baton_resource_set_stats(&resource, &stats);
 	MUST(!baton_submit_batch(&resource, batch, 2));
 	tell("capture", &resource, number(0));
-	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource));
 	tell("close", &resource, number(0)); /* was not busy */
 }
 
@@ -94,7 +94,7 @@ static void capture_laned(void)
 	baton_resource_set_lanes(&resource, &lanes);
 	MUST(!baton_submit(&resource, &task));
 	tell("capture", &resource, &task);
-	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource));
 }
 
 /* One task waits, and is cancelled; there is no room for another one. */
@@ -112,7 +112,7 @@ static void refuse(struct baton_manual *manual, const struct baton_resource_conf
 	MUST(!baton_resource_cancel_pending(&resource) && !baton_resource_close(&resource));
 	tell("close", &resource, number(1)); /* was busy */
 	(void)baton_manual_run_until_idle(manual);
-	MUST(!baton_resource_await(&resource, NULL));
+	MUST(!baton_resource_await(&resource));
 	tell("cancel", &resource, &waits);
 }
 
@@ -134,7 +134,7 @@ static void refuse_hand_off(void)
 
 	MUST(baton_submit(&resource, &task) == -ESHUTDOWN);
 	tell("hand__off__refused", &resource, &executor);
-	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource));
 }
 
 /* The same without statistics: the end has the status. */
@@ -148,7 +148,7 @@ static void plain_task(struct baton_manual *manual, const struct baton_resource_
 	tell("task__begin", &resource, &task);
 	tell("task__failed", &resource, number(7));
 	tell("task__end", &resource, number(7));
-	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource));
 }
 
 static void timer(struct baton_manual *manual, struct baton_resource *resource)
@@ -191,7 +191,7 @@ static void wait_for_promise(void)
 	pthread_t thread;
 
 	MUST(!pthread_create(&thread, NULL, complete, &promise));
-	MUST(!baton_future_wait(&promise, NULL) && baton_future_status(&promise) == 5);
+	MUST(!baton_future_wait(&promise) && baton_future_status(&promise) == 5);
 	MUST(!pthread_join(thread, NULL));
 	tell("wait__begin", &promise, number(1));
 	tell("wait__end", &promise, number(1)); /* complete */

@@ -91,12 +91,9 @@ int ask(struct baton_remote *remote, struct question *question, const char *name
 
 int await(struct question *question)
 {
-	struct timespec deadline;
-	int status;
+	int status =
+		baton_future_wait_until(&question->future, baton_after(DEADLINE_S * BATON_SECOND));
 
-	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += DEADLINE_S;
-	status = baton_future_wait(&question->future, &deadline);
 	cr_assert_eq(status, 0, "no answer from %s: %d", question->name, status);
 	return baton_future_status(&question->future);
 }

@@ -57,9 +57,9 @@ static void use(void *library)
 	timer_init(&timer, NULL, &resource, ring);
 	MUST(arm(&timer, BATON_MILLISECOND) == 0);
 	MUST(submit_later(&resource, &task) == 0);
-	MUST(stop(&timer, NULL) == 0);
+	MUST(stop(&timer) == 0);
 	MUST(close_resource(&resource) == 0);
-	MUST(await(&resource, NULL) == 0);
+	MUST(await(&resource) == 0);
 	MUST(__atomic_load_n(&runs, __ATOMIC_RELAXED) > before);
 }
 

@@ -122,7 +122,7 @@ void sim_yield(void);
 void sim_idle(const void *word);
 
 /* Virtual time, CLOCK_MONOTONIC. */
-struct timespec sim_in(uint64_t ns);
+uint64_t sim_in(uint64_t ns);
 uint64_t sim_now(void);
 
 /* From now on, whenever an atomic operation changes the word, the watcher is called on the thread

@@ -219,11 +219,11 @@ static void collect_strays(struct actor *self, bool all)
 
 	for (uint32_t i = 0; i < count && self->stray_count > 0; i++) {
 		struct site *site = self->strays[--self->stray_count];
-		struct timespec deadline = deed_deadline();
+		uint64_t deadline = deed_deadline();
 		int error;
 
 		actor_busy("await after one that timed out", site->number);
-		error = baton_resource_await(&site->resource, all ? NULL : &deadline);
+		error = baton_resource_await_until(&site->resource, all ? BATON_FOREVER : deadline);
 		actor_idle();
 		if (!error) {
 			site_unpin(site);
@@ -245,7 +245,7 @@ static void collect_open(struct actor *self, bool all)
 
 	while (deed_take(&open)) {
 		if (all)
-			(void)deed_wait_for(open.future, open.note, NULL);
+			(void)deed_wait_for(open.future, open.note, BATON_FOREVER);
 		if (all || baton_future_is_complete(open.future)) {
 			deed_release();
 			errand_finish(&open);
@@ -281,7 +281,7 @@ void deed_collect_everybodys(void)
 		while (actor->open_count > 0) {
 			struct open *open = &actor->opens[--actor->open_count];
 
-			(void)deed_wait_for(open->future, open->note, NULL);
+			(void)deed_wait_for(open->future, open->note, BATON_FOREVER);
 			errand_finish(open);
 		}
 	}

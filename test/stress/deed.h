@@ -13,7 +13,6 @@ struct errand;
 struct note;
 struct open;
 struct site;
-struct timespec;
 
 enum deed {
 	DEED_SUBMIT,
@@ -96,9 +95,9 @@ void deed_open(struct baton_future *future, struct note *note, struct errand *er
 bool deed_take(struct open *open);
 
 /* Waits for a future; checks what the wait says, and the future if it is complete. True: it is. */
-bool deed_wait_for(struct baton_future *future, struct note *note, const struct timespec *deadline);
+bool deed_wait_for(struct baton_future *future, struct note *note, uint64_t deadline);
 void deed_cancel_it(struct baton_future *future, struct note *note);
-struct timespec deed_deadline(void);
+uint64_t deed_deadline(void);
 
 /* May a wait for this note's task return -EDEADLK? */
 bool deed_deadlock_ok(const struct note *note);

@@ -14,18 +14,13 @@
 
 #define TOGETHER 8
 
-struct timespec deed_deadline(void)
+uint64_t deed_deadline(void)
 {
 	static const uint32_t bounds_us[] = {1, 20, 200, 2000};
 	uint64_t *random = &actor_self()->random;
-	uint64_t at = now_ns();
-	struct timespec deadline;
 
 	/* Now and then it has passed already. */
-	at += (uint64_t)random_below(random, bounds_us[random_below(random, 4)]) * 1000;
-	deadline.tv_sec = (time_t)(at / 1000000000U);
-	deadline.tv_nsec = (long)(at % 1000000000U);
-	return deadline;
+	return now_ns() + (uint64_t)random_below(random, bounds_us[random_below(random, 4)]) * 1000;
 }
 
 bool deed_deadlock_ok(const struct note *note)
@@ -45,20 +40,20 @@ static void check_wait(const struct note *wait, bool deadline)
 	report(wait->about, wait, "a wait returns %d", wait->result);
 }
 
-bool deed_wait_for(struct baton_future *future, struct note *note, const struct timespec *deadline)
+bool deed_wait_for(struct baton_future *future, struct note *note, uint64_t deadline)
 {
 	struct note *wait = note_begin(NOTE_WAIT, NULL);
 	int error;
 
 	wait->about = note;
-	actor_busy(deadline ? "wait with a deadline" : "wait", note->resource);
-	if (deadline)
-		error = baton_future_wait(future, deadline);
+	actor_busy(deadline != BATON_FOREVER ? "wait with a deadline" : "wait", note->resource);
+	if (deadline != BATON_FOREVER)
+		error = baton_future_wait_until(future, deadline);
 	else
-		error = baton_future_wait(future, NULL);
+		error = baton_future_wait(future);
 	actor_idle();
 	note_end(wait, error);
-	check_wait(wait, deadline);
+	check_wait(wait, deadline != BATON_FOREVER);
 	if (error)
 		return false;
 	errand_check(future, note);
@@ -79,14 +74,14 @@ static void put_back(const struct open *open)
 
 void deed_wait(void)
 {
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	struct open open;
 	bool for_ever;
 
 	if (!deed_take(&open))
 		return;
 	for_ever = random_one_in(&actor_self()->random, 2) && actor_may_wait(open.note);
-	(void)deed_wait_for(open.future, open.note, for_ever ? NULL : &deadline);
+	(void)deed_wait_for(open.future, open.note, for_ever ? BATON_FOREVER : deadline);
 	put_back(&open);
 }
 
@@ -131,10 +126,10 @@ static void wait_together(bool all)
 {
 	struct baton_future *futures[TOGETHER];
 	struct open opens[TOGETHER];
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	bool for_ever;
 	size_t count = take_some(opens, futures, all, &for_ever);
-	const struct timespec *until = for_ever ? NULL : &deadline;
+	const uint64_t until = for_ever ? BATON_FOREVER : deadline;
 	size_t index = TOGETHER;
 	struct note *wait;
 	int error;
@@ -144,8 +139,8 @@ static void wait_together(bool all)
 	wait = note_begin(NOTE_WAIT, NULL);
 	wait->about = opens[0].note;
 	actor_busy(all ? "wait_all" : "wait_any", opens[0].note->resource);
-	error = all ? baton_future_wait_all(futures, count, until)
-	            : baton_future_wait_any(futures, count, until, &index);
+	error = all ? baton_future_wait_all_until(futures, count, until)
+	            : baton_future_wait_any_until(futures, count, until, &index);
 	actor_idle();
 	note_end(wait, error);
 	if (error != -EDEADLK || !any_deadlock_ok(opens, count))
@@ -224,7 +219,7 @@ void deed_cancel_pending(struct site *site)
 void deed_await(struct site *site)
 {
 	struct actor *self = actor_self();
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	bool held = actor_holds(site->number);
 	bool for_ever = random_one_in(&self->random, 2) && (held || actor_may_await(site));
 	struct note *note;
@@ -235,7 +230,8 @@ void deed_await(struct site *site)
 		return;
 	note = note_begin(NOTE_AWAIT, site);
 	actor_busy("await", site->number);
-	error = note_end(note, baton_resource_await(&site->resource, for_ever ? NULL : &deadline));
+	error = note_end(note, baton_resource_await_until(&site->resource,
+	                                                  for_ever ? BATON_FOREVER : deadline));
 	actor_idle();
 	/* With a deadline, what a helper holds below the task that it has entered is not seen. */
 	if (held && error != -EDEADLK && (for_ever || error != -ETIMEDOUT))

@@ -70,7 +70,7 @@ void deed_shared(void)
 	struct actor *self = actor_self();
 	struct open *shared = atomic_exchange_explicit(&boxes[random_below(&self->random, BOXES)],
 	                                               NULL, memory_order_acquire);
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 
 	if (!shared)
 		return;
@@ -79,12 +79,13 @@ void deed_shared(void)
 		deed_cancel_it(shared->future, shared->note);
 		break;
 	case 1:
-		(void)deed_wait_for(
-			shared->future, shared->note,
-			!shared->note->early && actor_may_wait(shared->note) ? NULL : &deadline);
+		(void)deed_wait_for(shared->future, shared->note,
+		                    !shared->note->early && actor_may_wait(shared->note)
+		                            ? BATON_FOREVER
+		                            : deadline);
 		break;
 	case 2:
-		(void)deed_wait_for(shared->future, shared->note, &deadline);
+		(void)deed_wait_for(shared->future, shared->note, deadline);
 		break;
 	default:
 		if (baton_future_is_complete(shared->future))

@@ -146,8 +146,8 @@ static void end_pool(struct engine *engine)
 
 	if (atomic_load(&engine->ending) && random_one_in(&engine->random, 2)) {
 		(void)baton_pool_shutdown(pool);
-		actor_busy("await_termination", 0);
-		MUST(baton_pool_await_termination(pool, NULL) == 0);
+		actor_busy("pool_await", 0);
+		MUST(baton_pool_await(pool) == 0);
 		actor_idle();
 	}
 	actor_busy("pool_destroy", 0);

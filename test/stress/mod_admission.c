@@ -105,7 +105,7 @@ void admission_end(uint64_t *random)
 
 	MUST(baton_admission_close(&hall, drop ? BATON_ADMISSION_DROP : BATON_ADMISSION_RUN) == 0);
 	actor_busy("an admission's end", 0);
-	MUST(baton_admission_await(&hall, NULL) == 0);
+	MUST(baton_admission_await(&hall) == 0);
 	actor_idle();
 	baton_admission_deinit(&hall);
 	if (arrived != left)

@@ -204,14 +204,14 @@ static void call(struct ground *ground)
 
 static void await(struct ground *ground)
 {
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	bool for_ever = random_one_in(&actor_self()->random, 4);
 	int error;
 
 	if (!ground_pin(ground))
 		return;
 	actor_busy("await", ground->number);
-	error = baton_resource_await(&ground->resource, for_ever ? NULL : &deadline);
+	error = baton_resource_await_until(&ground->resource, for_ever ? BATON_FOREVER : deadline);
 	actor_idle();
 	if (error && (for_ever || error != -ETIMEDOUT))
 		report(NULL, NULL, "ground %u: await: %d", ground->number, error);

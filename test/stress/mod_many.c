@@ -69,7 +69,7 @@ void many_fan_out(uint64_t *random)
 	struct many *many = cell_take();
 	struct baton_fan_out_options options = {
 		.fn = item, .arg = many, .flags = random_below(random, 4)};
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	size_t count = random_below(random, ITEMS_MAX + 1);
 	struct baton_fan_out *fan_out;
 	int error;
@@ -82,9 +82,10 @@ void many_fan_out(uint64_t *random)
 	if (random_one_in(random, 4))
 		(void)baton_fan_out_cancel(fan_out);
 	actor_busy("a fan-out's wait", 0);
-	error = baton_fan_out_wait(fan_out, random_one_in(random, 2) ? &deadline : NULL);
+	error = baton_fan_out_wait_until(fan_out,
+	                                 random_one_in(random, 2) ? deadline : BATON_FOREVER);
 	if (error == -ETIMEDOUT)
-		error = baton_fan_out_wait(fan_out, NULL);
+		error = baton_fan_out_wait(fan_out);
 	actor_idle();
 	if (error || !baton_future_is_complete(baton_fan_out_future(fan_out)))
 		report(NULL, NULL, "fan_out_wait: %d", error);
@@ -132,9 +133,9 @@ void many_group(uint64_t *random)
 	baton_group_leave_with(group, MOD_TASK_FAILS);
 	actor_busy("a group's wait", 0);
 	if (notify)
-		MUST(baton_future_wait(&told.future, NULL) == 0);
+		MUST(baton_future_wait(&told.future) == 0);
 	else
-		MUST(baton_group_wait(group, NULL) == 0);
+		MUST(baton_group_wait(group) == 0);
 	actor_idle();
 	if (baton_group_status(group) != MOD_TASK_FAILS)
 		report(NULL, NULL, "a group has forgotten a status");

@@ -68,12 +68,12 @@ static void finish(struct item *item)
 
 static void wait_for(struct item *item, bool for_ever)
 {
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	struct ground *ground = item->ground;
 	int error;
 
 	actor_busy("a wait for a future of a ground", ground->number);
-	error = baton_future_wait(&item->future, for_ever ? NULL : &deadline);
+	error = baton_future_wait_until(&item->future, for_ever ? BATON_FOREVER : deadline);
 	actor_idle();
 	if (error && (for_ever || error != -ETIMEDOUT))
 		report(NULL, NULL, "ground %u: wait: %d", ground->number, error);

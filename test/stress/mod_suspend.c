@@ -45,7 +45,7 @@ void suspend_one(struct ground *ground)
 {
 	uint64_t *random = &actor_self()->random;
 	struct baton_suspension *suspension = cell_take();
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	bool effective;
 	int error;
 
@@ -59,8 +59,8 @@ void suspend_one(struct ground *ground)
 	effective = baton_suspension_is_effective(suspension);
 	if (!effective && random_one_in(random, 2)) {
 		actor_busy("for a suspension", ground->number);
-		error = baton_suspension_wait(suspension,
-		                              random_one_in(random, 2) ? &deadline : NULL);
+		error = baton_suspension_wait_until(
+			suspension, random_one_in(random, 2) ? deadline : BATON_FOREVER);
 		actor_idle();
 		effective = error == 0;
 		if (error && error != -ETIMEDOUT)
@@ -83,15 +83,15 @@ void suspend_many(uint64_t *random)
 {
 	struct baton_resource *resources[MANY];
 	struct baton_suspension suspensions[MANY];
-	struct timespec deadline = deed_deadline();
+	uint64_t deadline = deed_deadline();
 	size_t count = 1 + random_below(random, MANY);
 	int error;
 
 	for (size_t i = 0; i < count; i++)
 		resources[i] = &ground_pick(random)->resource;
 	actor_busy("quiesce", 0);
-	error = baton_quiesce(resources, count, suspensions,
-	                      random_one_in(random, 2) ? &deadline : NULL);
+	error = baton_quiesce_until(resources, count, suspensions,
+	                            random_one_in(random, 2) ? deadline : BATON_FOREVER);
 	actor_idle();
 	if (error) {
 		for (size_t i = 0; error == -EPIPE && i < count; i++) {

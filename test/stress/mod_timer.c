@@ -182,7 +182,7 @@ void alarms_stop(struct ground *ground)
 	for (int i = 0; i < MOD_ALARMS; i++) {
 		struct alarm *alarm = &ground->alarms[i];
 
-		MUST(baton_timer_stop_wait(&alarm->timer, NULL) == 0);
+		MUST(baton_timer_stop_wait(&alarm->timer) == 0);
 		if (baton_timer_state(&alarm->timer) > BATON_TIMER_DONE)
 			report(NULL, NULL, "ground %u: a stopped timer is in state %d",
 			       ground->number, baton_timer_state(&alarm->timer));
@@ -244,13 +244,13 @@ static void end_private(struct alarm *alarm, uint64_t *random)
 	struct baton_future *gone;
 
 	if (random_one_in(random, 3)) {
-		MUST(baton_timer_stop_wait(&alarm->timer, NULL) == 0);
+		MUST(baton_timer_stop_wait(&alarm->timer) == 0);
 		return;
 	}
 	if (random_one_in(random, 2)) {
 		state = baton_timer_stop(&alarm->timer);
 		if (state > BATON_TIMER_PENDING)
-			MUST(baton_timer_stop_wait(&alarm->timer, NULL) == 0);
+			MUST(baton_timer_stop_wait(&alarm->timer) == 0);
 		return;
 	}
 	gone = cell_take();
@@ -259,7 +259,7 @@ static void end_private(struct alarm *alarm, uint64_t *random)
 	if (state <= BATON_TIMER_PENDING && !baton_future_is_complete(gone))
 		report(NULL, NULL, "ground %u: stop_then: %d, but not at once", ground->number,
 		       state);
-	MUST(baton_future_wait(gone, NULL) == 0);
+	MUST(baton_future_wait(gone) == 0);
 	if (baton_future_value(gone) != &alarm->timer)
 		report(NULL, NULL, "ground %u: stop_then gives another timer", ground->number);
 	cell_give(gone);

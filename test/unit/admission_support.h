@@ -144,7 +144,7 @@ static inline void hall_end(void)
 		    !baton_future_is_complete(&hall.jobs[i].gone))
 			MUST(baton_detached_complete(&hall.jobs[i].token, 0, NULL) == 0);
 	hall_drive();
-	cr_assert_eq(baton_admission_await(&hall.admission, NULL), 0);
+	cr_assert_eq(baton_admission_await(&hall.admission), 0);
 	for (int i = 0; i < JOBS_MAX; i++)
 		if (hall.jobs[i].arrived)
 			cr_assert(baton_future_is_complete(&hall.jobs[i].outcome) &&

@@ -136,7 +136,7 @@ baton_resource resource = BATON_RESOURCE_INIT(&config_named);
 void submits_a_task()
 {
 	EXPECT(baton_submit(&resource, &counted.task) == 0);
-	EXPECT(baton_future_wait(&future, nullptr) == 0);
+	EXPECT(baton_future_wait(&future) == 0);
 	EXPECT(baton_future_state(&future) == BATON_DONE);
 	EXPECT(baton_future_is_complete(&future));
 	EXPECT(baton_resource_is_idle(&resource) && !baton_resource_is_closed(&resource));
@@ -158,12 +158,12 @@ void calls_and_awaits()
 	EXPECT(value == &counted.value);
 	EXPECT(baton_async(&resource, add_one, &counted.value, &result) == 0);
 	if (result) {
-		EXPECT(baton_future_wait(result, nullptr) == 0);
+		EXPECT(baton_future_wait(result) == 0);
 		EXPECT(baton_future_value(result) == &counted.value);
 		baton_future_unref(result);
 	}
 	EXPECT(counted.value == 3);
-	EXPECT(baton_future_wait_all_or_cancel(nothing, 0, nullptr) == 0);
+	EXPECT(baton_future_wait_all_or_cancel(nothing, 0) == 0);
 	EXPECT(std::strcmp(baton_resource_name(&resource), "resource") == 0);
 }
 
@@ -174,10 +174,10 @@ void suspends()
 
 	EXPECT(baton_resource_suspend(&resource, &suspension) == 0);
 	EXPECT(baton_suspension_is_effective(&suspension));
-	EXPECT(baton_suspension_wait(&suspension, nullptr) == 0);
+	EXPECT(baton_suspension_wait(&suspension) == 0);
 	EXPECT(baton_resource_resume(&suspension) == 0);
 	EXPECT(baton_resource_resume_later(&suspension) == -EINVAL);
-	EXPECT(baton_quiesce(resources, 1, &suspension, nullptr) == 0);
+	EXPECT(baton_quiesce(resources, 1, &suspension) == 0);
 	EXPECT(baton_quiesce_end(&suspension, 1) == 0);
 }
 
@@ -213,17 +213,17 @@ void composes()
 	EXPECT(fires_answered == 1);
 	baton_group_enter(&group);
 	baton_group_leave(&group);
-	EXPECT(baton_group_wait(&group, nullptr) == 0);
+	EXPECT(baton_group_wait(&group) == 0);
 	EXPECT(baton_submit(&own, &failing) == 0);
 	EXPECT(baton_future_status(&undone) == -EIO);
 	EXPECT(baton_fan_out_submit(both, 2, &options, &fan_out) == 0);
 	if (fan_out) {
-		EXPECT(baton_fan_out_wait(fan_out, nullptr) == 0);
+		EXPECT(baton_fan_out_wait(fan_out) == 0);
 		baton_fan_out_unref(fan_out);
 	}
 	EXPECT(visits == 2);
 	EXPECT(baton_resource_close(&own) == 0);
-	EXPECT(baton_resource_await(&own, nullptr) == 0);
+	EXPECT(baton_resource_await(&own) == 0);
 }
 
 void closes()
@@ -232,7 +232,7 @@ void closes()
 
 	EXPECT(baton_resource_close(&resource) == 0);
 	EXPECT(baton_submit(&resource, &late) == -EPIPE);
-	EXPECT(baton_resource_await(&resource, nullptr) == 0);
+	EXPECT(baton_resource_await(&resource) == 0);
 	baton_resource_deinit(&resource);
 }
 

@@ -65,13 +65,14 @@ static inline void looks_about(void)
 {
 	static struct baton_future promises[BATON_WAIT_ANY_MAX];
 	struct baton_future *futures[BATON_WAIT_ANY_MAX];
-	const struct timespec deadline = deadline_in_ms(1);
+	const uint64_t deadline = deadline_in_ms(1);
 
 	for (size_t i = 0; i < BATON_WAIT_ANY_MAX; i++) {
 		baton_promise_init(&promises[i]);
 		futures[i] = &promises[i];
 	}
-	MUST(baton_future_wait_any(futures, BATON_WAIT_ANY_MAX, &deadline, NULL) == -ETIMEDOUT);
+	MUST(baton_future_wait_any_until(futures, BATON_WAIT_ANY_MAX, deadline, NULL) ==
+	     -ETIMEDOUT);
 }
 
 /* In a function of the user's: goes one level deeper. */

@@ -112,12 +112,9 @@ static inline int open_files(void)
 	return count;
 }
 
-static inline struct timespec deadline_in_ms(uint64_t timeout_ms)
+static inline uint64_t deadline_in_ms(uint64_t timeout_ms)
 {
-	uint64_t at = now_ns() + timeout_ms * 1000000U;
-	struct timespec deadline = {(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
-
-	return deadline;
+	return now_ns() + timeout_ms * 1000000U;
 }
 
 /* Works for at least `duration_ns`. */
@@ -368,7 +365,7 @@ static inline void resource_end(struct baton_resource *resource)
 	int closed = baton_resource_close(resource);
 
 	cr_assert(closed == 0 || closed == -EALREADY);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	cr_assert_null(resource->_list);
 	expect_thread_is_free();
 	baton_resource_deinit(resource);

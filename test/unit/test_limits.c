@@ -64,7 +64,7 @@ static int wait_any(uint64_t count)
 		futures[i] = &promises[i];
 	}
 	MUST(baton_future_complete(&promises[count - 1], 0, NULL) == 0);
-	status = baton_future_wait_any(futures, count, NULL, &index);
+	status = baton_future_wait_any(futures, count, &index);
 	return !status && index != count - 1 ? -EDOM : status;
 }
 

@@ -49,8 +49,7 @@ static int calls_in_no_lane(struct baton_resource *resource, void *output)
 
 static int calls_in_the_past(struct baton_resource *resource, void *output)
 {
-	const struct timespec past = {0, 0};
-	const struct baton_call_options options = {.fn = returns, .deadline = &past};
+	const struct baton_call_options options = {.fn = returns, .timeout_ns = 1};
 
 	return baton_call_with(resource, &options, output);
 }
@@ -79,8 +78,8 @@ static int waits_for_any(struct baton_resource *resource, void *output)
 {
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_future *futures[] = {&promise};
-	const struct timespec past = {0, 0};
-	int status = baton_future_wait_any(futures, 1, &past, output);
+	const uint64_t past = 1;
+	int status = baton_future_wait_any_until(futures, 1, past, output);
 
 	MUST(baton_future_complete(&promise, 0, NULL) == 0);
 	return status;
@@ -88,7 +87,7 @@ static int waits_for_any(struct baton_resource *resource, void *output)
 
 static int waits_for_none(struct baton_resource *resource, void *output)
 {
-	return baton_future_wait_any(NULL, 0, NULL, output);
+	return baton_future_wait_any(NULL, 0, output);
 }
 
 static int item(struct baton_resource *resource, void *arg, size_t index)

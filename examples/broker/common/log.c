@@ -211,13 +211,10 @@ struct baton_resource *log_resource(void)
 
 bool log_stop(void)
 {
-	struct timespec deadline;
-
 	if (!log_state.started)
 		return true;
 	log_state.started = false;
-	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += LOG_STOP_S;
 	baton_resource_close(&log_state.resource);
-	return baton_resource_await(&log_state.resource, &deadline) == 0;
+	return baton_resource_await_until(&log_state.resource,
+	                                  baton_after(LOG_STOP_S * BATON_SECOND)) == 0;
 }

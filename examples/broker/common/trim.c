@@ -89,8 +89,8 @@ void trim_init(struct trim *trim, struct baton_pool *slow_pool, struct baton_tim
 
 void trim_deinit(struct trim *trim)
 {
-	must(baton_timer_stop_wait(&trim->timer, NULL), "stop trimming");
+	must(baton_timer_stop_wait(&trim->timer), "stop trimming");
 	baton_resource_close(&trim->resource);
-	must(baton_resource_await(&trim->resource, NULL), "end of trimming");
+	must(baton_resource_await(&trim->resource), "end of trimming");
 	baton_resource_deinit(&trim->resource);
 }

@@ -86,17 +86,22 @@ BATON_EXPORT int baton_admission_close(struct baton_admission *admission,
 	return 0;
 }
 
-BATON_EXPORT int baton_admission_await(struct baton_admission *admission,
-                                       const struct timespec *deadline)
+BATON_EXPORT int baton_admission_await_until(struct baton_admission *admission,
+                                             uint64_t deadline_ns)
 {
 	int error;
 
 	/* Relaxed: the promise orders what follows. */
 	if (!(load_relaxed(&admission->_users) & BATON__ADMISSION_CLOSED))
 		return -EINVAL;
-	error = baton_future_wait(&admission->_ended, deadline);
+	error = baton_future_wait_until(&admission->_ended, deadline_ns);
 	/* The thread that has completed the promise may still hold the baton. */
-	return error ? error : baton_resource_await(&admission->_resource, deadline);
+	return error ? error : baton_resource_await_until(&admission->_resource, deadline_ns);
+}
+
+BATON_EXPORT int baton_admission_await(struct baton_admission *admission)
+{
+	return baton_admission_await_until(admission, BATON_FOREVER);
 }
 
 BATON_EXPORT void baton_admission_deinit(struct baton_admission *admission)

@@ -50,7 +50,7 @@ static void fan_out(void)
 
 	if (baton_fan_out_submit(pointers, ITEMS, &options, &all))
 		return;
-	if (baton_fan_out_wait(all, NULL))
+	if (baton_fan_out_wait(all))
 		abort();
 	baton_fan_out_unref(all);
 }

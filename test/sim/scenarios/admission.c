@@ -133,7 +133,7 @@ static void gone(unsigned count)
 		struct guest *guest = &guests[i];
 		int status;
 
-		sim_require(baton_future_wait(&guest->gone, NULL) == 0);
+		sim_require(baton_future_wait(&guest->gone) == 0);
 		sim_retire(&guest->admitted, sizeof(guest->admitted));
 		status = baton_future_status(&guest->outcome);
 		sim_require(guest->entered <= 1);
@@ -147,7 +147,7 @@ static void leave(unsigned count)
 	sim_drive(manual);
 	gone(count);
 	(void)baton_admission_close(&admission, BATON_ADMISSION_RUN);
-	sim_require(baton_admission_await(&admission, NULL) == 0);
+	sim_require(baton_admission_await(&admission) == 0);
 	baton_admission_deinit(&admission);
 	sim_retire(&admission, sizeof(admission));
 	sim_require(baton_timers_destroy(timers) == 0);
@@ -263,7 +263,7 @@ static void end_guest_0(void)
 {
 	struct baton_admission_stats stats;
 
-	sim_require(baton_future_wait(&guests[1].outcome, NULL) == 0);
+	sim_require(baton_future_wait(&guests[1].outcome) == 0);
 	/* Counted before it is told; of a refused arrival there is nothing to count. */
 	baton_admission_stats_read(&admission, &stats);
 	sim_require(stats.withdrawn + 1 == stats.arrived && stats.stopped <= 1);
@@ -343,7 +343,7 @@ SIM_SCENARIO(edge_admission_left,
 	while (!baton_future_is_complete(&admission._ended))
 		if (!sim_shelf_run(&shelf))
 			sim_yield();
-	sim_require(baton_admission_await(&admission, NULL) == 0);
+	sim_require(baton_admission_await(&admission) == 0);
 	baton_admission_deinit(&admission);
 	admission._config.gone = NULL; /* as its next user will */
 	sim_retire(&admission, sizeof(admission));

@@ -38,7 +38,7 @@ static void begin_default(struct baton_executor *executor)
 static void end_default(void)
 {
 	sim_require(baton_resource_close(&resource) == 0);
-	sim_require(baton_resource_await(&resource, NULL) == 0);
+	sim_require(baton_resource_await(&resource) == 0);
 	sim_require(baton_timers_default_destroy() == 0);
 	sim_require(baton_pool_default_destroy() == 0);
 }
@@ -49,7 +49,7 @@ SIM_SCENARIO(alarm_timers, "the pool was there first: the wheel has no thread", 
 	sim_require(baton_pool_default(&pool) == 0);
 	sim_calm(false);
 	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_require(baton_future_wait(&ran, NULL) == 0);
+	sim_require(baton_future_wait(&ran) == 0);
 	sim_require(!baton__timers_default_peek()->threaded);
 	end_default();
 }
@@ -60,10 +60,10 @@ SIM_SCENARIO(alarm_timers_lent, "the wheel was there first: its thread lends it,
 	begin_default(NULL);
 	sim_calm(false);
 	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_require(baton_future_wait(&ran, NULL) == 0);
+	sim_require(baton_future_wait(&ran) == 0);
 	baton_promise_init(&ran);
 	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_require(baton_future_wait(&ran, NULL) == 0);
+	sim_require(baton_future_wait(&ran) == 0);
 	end_default();
 }
 
@@ -80,9 +80,9 @@ SIM_SCENARIO(alarm_timers_pool_ends, "the pool ends before the wheel, which gets
 	sim_require(baton_pool_default_destroy() == 0);
 	/* Ended by the wheel's thread. */
 	while (baton_future_state(&ran) != BATON_DONE) {
-		struct timespec until = sim_in(SOON);
+		uint64_t until = sim_in(SOON);
 
-		int error = baton_future_wait(&ran, &until);
+		int error = baton_future_wait_until(&ran, until);
 
 		sim_require(!error || error == -ETIMEDOUT);
 		(void)baton_manual_run_until_idle(manual);

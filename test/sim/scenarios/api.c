@@ -75,7 +75,7 @@ static void inside(struct sim_note *note)
 		sim_require(status == -EDEADLK || status == -EPIPE);
 		break;
 	case 6:
-		status = baton_resource_await(&note->topic->resource, NULL);
+		status = baton_resource_await(&note->topic->resource);
 		sim_require(status == -EDEADLK);
 		break;
 	case 7:
@@ -144,15 +144,15 @@ static struct sim_note *any_note(void)
 
 static void wait_for(struct sim_note *note)
 {
-	struct timespec deadline = sim_in(20000);
+	uint64_t deadline = sim_in(20000);
 	struct baton_future *both[] = {&note->future, promise};
 	size_t index;
 	int status;
 
 	if (sim_pick(2))
-		status = baton_future_wait(&note->future, &deadline);
+		status = baton_future_wait_until(&note->future, deadline);
 	else
-		status = baton_future_wait_any(both, 2, &deadline, &index);
+		status = baton_future_wait_any_until(both, 2, deadline, &index);
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }
 
@@ -219,13 +219,13 @@ static void cancel_pending(void)
 static void suspend(struct baton_resource *resource)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct timespec deadline = sim_in(5000);
+	uint64_t deadline = sim_in(5000);
 	int status = baton_resource_suspend(resource, &suspension);
 
 	sim_require(status == 0 || status == -EPIPE);
 	if (status)
 		return;
-	status = sim_pick(2) ? baton_suspension_wait(&suspension, &deadline) : 0;
+	status = sim_pick(2) ? baton_suspension_wait_until(&suspension, deadline) : 0;
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	status = sim_pick(2) ? baton_resource_resume(&suspension)
 	                     : baton_resource_resume_later(&suspension);
@@ -258,7 +258,7 @@ __attribute__((no_sanitize("thread"))) static void touch_note(unsigned what)
 
 __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 {
-	struct timespec deadline = sim_in(10000);
+	uint64_t deadline = sim_in(10000);
 	struct baton_resource *resource = &any_topic()->resource;
 
 	switch (sim_pick(19)) {
@@ -292,7 +292,7 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 		cancel_pending();
 		break;
 	case 11:
-		sim_require(baton_resource_await(resource, &deadline) <= 0);
+		sim_require(baton_resource_await_until(resource, deadline) <= 0);
 		break;
 	case 12:
 		end_something();
@@ -317,7 +317,7 @@ static void run_actor(void *argument)
 	for (unsigned left = sim_pick(CALLS_MAX) + 1; left; left--)
 		act(actor);
 	for (unsigned i = 0; i < actor->count; i++)
-		sim_require(baton_future_wait(&actor->notes[i]->future, NULL) == 0);
+		sim_require(baton_future_wait(&actor->notes[i]->future) == 0);
 }
 
 /* ---- The whole ---- */
@@ -363,7 +363,7 @@ static void run_api(unsigned workers)
 		(void)baton_resource_close(&topics[i].resource);
 	sim_more_close();
 	for (int i = 0; i < TOPICS; i++)
-		sim_require(baton_resource_await(&topics[i].resource, NULL) == 0);
+		sim_require(baton_resource_await(&topics[i].resource) == 0);
 	sim_more_end();
 	for (int i = 0; i < TOPICS; i++) {
 		if (sim_pick(2))

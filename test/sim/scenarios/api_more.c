@@ -194,7 +194,7 @@ static void fan_out(void)
 {
 	struct baton_resource *resources[] = {&both[0].resource, &both[1].resource};
 	struct baton_fan_out_options options = {.fn = deliver, .arg = NULL, .flags = sim_pick(4)};
-	struct timespec deadline = sim_in(20000);
+	uint64_t deadline = sim_in(20000);
 	struct baton_fan_out *fan_out;
 	bool told = sim_pick(2);
 	int status;
@@ -203,7 +203,7 @@ static void fan_out(void)
 	sim_require(status == 0);
 	if (!told)
 		return;
-	status = baton_fan_out_wait(fan_out, &deadline);
+	status = baton_fan_out_wait_until(fan_out, deadline);
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	baton_fan_out_unref(fan_out);
 }
@@ -212,8 +212,8 @@ static void quiesce(void)
 {
 	struct baton_resource *resources[] = {&both[1].resource, &both[0].resource};
 	struct baton_suspension suspensions[2];
-	struct timespec deadline = sim_in(5000);
-	int status = baton_quiesce(resources, 2, suspensions, &deadline);
+	uint64_t deadline = sim_in(5000);
+	int status = baton_quiesce_until(resources, 2, suspensions, deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT || status == -EPIPE);
 	if (status)
@@ -263,7 +263,7 @@ void sim_more_act(void)
 
 void sim_more_close(void)
 {
-	sim_require(baton_timer_stop_wait(&timer, NULL) == 0);
+	sim_require(baton_timer_stop_wait(&timer) == 0);
 	sim_require(baton_timers_destroy(timers) == 0);
 }
 

@@ -83,7 +83,7 @@ static void note_and_wait_for_any(struct sim_item *item)
 	struct baton_future *const any[] = {&never, &note->future};
 
 	submit_note(note);
-	sim_require(baton_future_wait_any(any, 2, NULL, NULL) == 0);
+	sim_require(baton_future_wait_any(any, 2, NULL) == 0);
 	sim_note_over(note);
 }
 
@@ -116,7 +116,7 @@ static struct baton_future promise;
 
 static void wait_for_promise(struct sim_item *item)
 {
-	sim_require(baton_future_wait(&promise, NULL) == 0);
+	sim_require(baton_future_wait(&promise) == 0);
 }
 
 static void wait_at_gate(struct sim_note *note);
@@ -181,7 +181,7 @@ static void set_up_held(unsigned workers)
 
 static void wait_for_note(struct sim_item *item)
 {
-	sim_require(baton_future_wait(&notes[1].future, NULL) == 0);
+	sim_require(baton_future_wait(&notes[1].future) == 0);
 }
 
 SIM_SCENARIO(blocked_hand_off, "a resource is handed off while its waiter, the only worker, dozes",

@@ -149,7 +149,7 @@ SIM_SCENARIO(bound_wait_frozen, "a stopped submitter, and one with a deadline th
              .bound = 1, .freeze = 1, .frozen = no_wait_is_longer_than_it_may_be)
 {
 	init_bounded(BATON_BOUND_WAIT, 1, 1, 0);
-	limits.wait_ns = 1000;
+	limits.timeout_ns = 1000;
 	given_up_or_through = false;
 	sim_start(submits_or_times_out, sim_piece_init(1, 0, false));
 	sim_start(waits_for_room, sim_piece_init(2, 0, false));

@@ -94,10 +94,10 @@ SIM_SCRIPT(cancel_pending_mode, 0, "limit 0: nor does it run inline after a mark
 SIM_VERB(wait_both, SIM_OK)
 {
 	struct baton_future *futures[] = {&notes[0].future, &notes[1].future};
-	struct timespec deadline = sim_in(number);
+	uint64_t deadline = sim_in(number);
 
 	sim_script_mark(&sim_script_marks.cancels);
-	return baton_future_wait_all_or_cancel(futures, 2, number ? &deadline : NULL);
+	return baton_future_wait_all_or_cancel_until(futures, 2, number ? deadline : BATON_FOREVER);
 }
 
 /* Without a deadline: what was cancelled is unlinked, what ran is complete. */
@@ -107,9 +107,7 @@ SIM_SCRIPT(cancel_wait_all, 2, "a wait for two that times out: each runs, or is 
 /* A call that is late never runs. */
 SIM_VERB(call_in_time, SIM_OK)
 {
-	struct timespec deadline = sim_in(2000);
-	struct baton_call_options options = {
-		.fn = sim_note_run, .arg = note, .deadline = &deadline};
+	struct baton_call_options options = {.fn = sim_note_run, .arg = note, .timeout_ns = 2000};
 
 	sim_note_begin(note);
 	return sim_note_end(note, baton_call_with(&note->topic->resource, &options, NULL));

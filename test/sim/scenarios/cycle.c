@@ -31,10 +31,10 @@ static void set_up(void)
 static void end(unsigned count, bool futures)
 {
 	for (unsigned i = 0; i < count; i++)
-		sim_require(baton_future_wait(&outer[i].future, NULL) == 0);
+		sim_require(baton_future_wait(&outer[i].future) == 0);
 	for (unsigned i = 0; i < count && futures; i++)
 		if (inner[i].topic)
-			sim_require(baton_future_wait(&inner[i].future, NULL) == 0);
+			sim_require(baton_future_wait(&inner[i].future) == 0);
 	sim_calm(true);
 	sim_join_started();
 	for (unsigned i = 0; i < TOPICS; i++)
@@ -64,7 +64,7 @@ static void look_at_cycle(const struct sim_topic *wanted, size_t longest)
 
 static void wait_for_note(struct sim_note *note, size_t longest)
 {
-	int status = baton_future_wait(&note->future, NULL);
+	int status = baton_future_wait(&note->future);
 
 	if (status == 0)
 		return;
@@ -115,7 +115,7 @@ static void wait_for_any(struct sim_note *note)
 	sim_require(sim_note_submit(&inner[0]) == 0);
 	futures[0] = &inner[0].future;
 	futures[1] = &promise;
-	sim_require(baton_future_wait_any(futures, 2, NULL, &index) == 0);
+	sim_require(baton_future_wait_any(futures, 2, &index) == 0);
 }
 
 static void does_fulfil(void *unused)
@@ -224,7 +224,7 @@ static void quiesce_two(void *unused)
 {
 	struct baton_resource *both[2] = {&topics[1].resource, &topics[0].resource};
 	struct baton_suspension held[2];
-	int status = baton_quiesce(both, 2, held, NULL);
+	int status = baton_quiesce(both, 2, held);
 
 	if (status == 0)
 		sim_require(baton_quiesce_end(held, 2) == 0);
@@ -243,7 +243,7 @@ static void call_beside_quiesce(unsigned own)
 	outer[own].body = call_next;
 	sim_start(quiesce_two, NULL);
 	sim_does_submit(&outer[own]);
-	sim_require(baton_future_wait(&outer[own].future, NULL) == 0);
+	sim_require(baton_future_wait(&outer[own].future) == 0);
 	end(0, false);
 }
 
@@ -281,7 +281,7 @@ static void wait_for_either(struct sim_note *note)
 	struct baton_future *futures[2] = {&inner[own].future, &promise};
 
 	sim_require(sim_note_submit(&inner[own]) == 0);
-	sim_require(baton_future_wait_any(futures, 2, NULL, NULL) == 0);
+	sim_require(baton_future_wait_any(futures, 2, NULL) == 0);
 }
 
 static void fulfil(void *argument)
@@ -301,11 +301,11 @@ SIM_SCENARIO(cycle_with_promise, "each waits for the other's topic, or a promise
 static void wait_timed(struct sim_note *note)
 {
 	unsigned own = (unsigned)(note - outer);
-	struct timespec deadline = sim_in(1000000);
+	uint64_t deadline = sim_in(1000000);
 	int status;
 
 	sim_require(sim_note_submit(&inner[own]) == 0);
-	status = baton_future_wait(&inner[own].future, own ? &deadline : NULL);
+	status = baton_future_wait_until(&inner[own].future, own ? deadline : BATON_FOREVER);
 	sim_require(status == 0 || (own && status == -ETIMEDOUT));
 }
 
@@ -321,7 +321,7 @@ static void wait_in_chain(struct sim_note *note)
 	unsigned own = (unsigned)(note - outer);
 
 	sim_require(sim_note_submit(&inner[own]) == 0);
-	sim_require(baton_future_wait(&inner[own].future, NULL) == 0);
+	sim_require(baton_future_wait(&inner[own].future) == 0);
 }
 
 SIM_SCENARIO(cycle_chain, "a chain of waits is no cycle", .bound = 1)
@@ -349,7 +349,7 @@ static void wait_in_time(struct sim_note *note)
 	struct sim_note *wanted = &inner[note - outer];
 
 	sim_require(sim_note_submit(wanted) == 0);
-	sim_require(baton_future_wait(&wanted->future, NULL) == 0);
+	sim_require(baton_future_wait(&wanted->future) == 0);
 }
 
 SIM_SCENARIO(cycle_completed, "a wait that is over, though not woken, is none", .bound = 2)

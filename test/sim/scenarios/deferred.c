@@ -70,7 +70,7 @@ static void resume_and_wait(struct sim_note *note)
 	(void)note;
 	sim_require(baton_resource_resume(&suspension) == 0);
 	store_release(&begun, 1);
-	sim_require(baton_future_wait(&notes[1].future, NULL) == 0);
+	sim_require(baton_future_wait(&notes[1].future) == 0);
 }
 
 /* With limit 0 an idle resource refuses what its executor refuses. */
@@ -96,7 +96,7 @@ static void resume_and_wait_for_any(struct sim_note *note)
 	(void)note;
 	sim_require(baton_resource_resume(&suspension) == 0);
 	store_release(&begun, 1);
-	sim_require(baton_future_wait_any(both, 2, NULL, NULL) == 0);
+	sim_require(baton_future_wait_any(both, 2, NULL) == 0);
 }
 
 static void resume_and_await(struct sim_note *note)
@@ -104,7 +104,7 @@ static void resume_and_await(struct sim_note *note)
 	(void)note;
 	sim_require(baton_resource_resume(&suspension) == 0);
 	store_release(&begun, 1);
-	sim_require(baton_resource_await(&inner.resource, NULL) == 0);
+	sim_require(baton_resource_await(&inner.resource) == 0);
 }
 
 /* `beside`: another thread waits, too. */
@@ -198,7 +198,7 @@ static void resume_two_and_wait(struct sim_note *note)
 	(void)note;
 	sim_require(sim_note_submit(&notes[2]) == 0);
 	sim_require(baton_resource_resume(&suspension) == 0);
-	sim_require(baton_future_wait(&notes[2].future, NULL) == 0);
+	sim_require(baton_future_wait(&notes[2].future) == 0);
 }
 
 SIM_SCENARIO(deferred_shelved, "the unsheller's nudge alone wakes the waiter", .bound = 2)

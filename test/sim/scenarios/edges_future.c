@@ -77,7 +77,7 @@ static void init_and_submit(void *argument)
 
 static void wait_and_look(void *argument)
 {
-	sim_require(baton_future_wait(&future, NULL) == 0);
+	sim_require(baton_future_wait(&future) == 0);
 	sim_require(data == 1);
 }
 
@@ -100,9 +100,9 @@ static void close_topic(void *argument)
 
 static void wait_a_little(void *argument)
 {
-	struct timespec deadline = sim_in(2000);
+	uint64_t deadline = sim_in(2000);
 
-	sim_require(baton_future_wait(&future, &deadline) <= 0);
+	sim_require(baton_future_wait_until(&future, deadline) <= 0);
 }
 
 static void cancel_it(void *argument)
@@ -123,7 +123,7 @@ static void refused(void (*visitor)(void *))
 	status = baton_submit(&topic.resource, &task);
 	sim_require(status == 0 || status == -EPIPE || status == -ECANCELED);
 	sim_join(2);
-	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
+	sim_require(baton_resource_await(&topic.resource) == 0);
 	baton_resource_deinit(&topic.resource);
 	sim_retire(&topic.resource, sizeof(topic.resource));
 	topic.config.capture_max = 5;
@@ -156,7 +156,7 @@ static void schedule_and_wait(struct sim_note *note)
 {
 	store_release(&running, 1);
 	sim_require(baton_executor_schedule(baton_manual_executor(manual), &plain.job) == 0);
-	sim_require(baton_future_wait(&promise, NULL) == 0);
+	sim_require(baton_future_wait(&promise) == 0);
 }
 
 static void submit_first(void *argument)

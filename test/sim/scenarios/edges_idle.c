@@ -53,7 +53,7 @@ static void worker(void *argument)
 			break;
 		if (entered == BATON__IDLE_LOOK && load_seq_cst(&work))
 			(void)baton__idle_notify(&idle);
-		(void)baton__idle_wait(&idle, self, NULL);
+		(void)baton__idle_wait(&idle, self, BATON_FOREVER);
 		searching = true;
 	}
 }
@@ -127,7 +127,7 @@ static void blocking_worker(void *argument)
 
 		if (entered == BATON__IDLE_LOOK && load_seq_cst(&work))
 			(void)baton__idle_notify(&idle);
-		(void)baton__idle_wait(&idle, self, NULL);
+		(void)baton__idle_wait(&idle, self, BATON_FOREVER);
 		searching = true;
 	}
 	if (searching && baton__idle_stop_searching(&idle) && load_seq_cst(&work))
@@ -151,7 +151,7 @@ SIM_SCENARIO(edge_idle_blocked,
 static void sleep_once(void *argument)
 {
 	(void)baton__idle_enter(&idle, 0, false, false);
-	(void)baton__idle_wait(&idle, 0, NULL);
+	(void)baton__idle_wait(&idle, 0, BATON_FOREVER);
 	sim_require(payload == 1);
 }
 
@@ -175,7 +175,7 @@ static void sleep_or_end(void *argument)
 	(void)baton__idle_enter(&idle, 0, false, false);
 	if (load_seq_cst(&ended))
 		return;
-	(void)baton__idle_wait(&idle, 0, NULL);
+	(void)baton__idle_wait(&idle, 0, BATON_FOREVER);
 	sim_require(payload == 1);
 }
 
@@ -298,7 +298,7 @@ SIM_SCENARIO(edge_pool_shutdown, "[pool.state] [pool.last] an idle pool ends whe
 	create_pool(2);
 	sim_start(shutdown_pool, NULL);
 	sim_join(3);
-	sim_require(baton_pool_await_termination(pool, NULL) == 0);
+	sim_require(baton_pool_await(pool) == 0);
 	sim_require(baton_pool_destroy(pool) == 0);
 }
 
@@ -322,13 +322,13 @@ SIM_SCENARIO(edge_pool_shutdown_now, "[pool.state] [idle.ending] jobs run, or co
 
 SIM_SCENARIO(edge_pool_termination, "[pool.ended] who awaits the end sees what the jobs did")
 {
-	struct timespec deadline = sim_in(100000);
+	uint64_t deadline = sim_in(100000);
 	int status;
 
 	create_pool(1);
 	(void)submit_job(0, run_job);
 	sim_require(baton_pool_shutdown(pool) == 0);
-	status = baton_pool_await_termination(pool, sim_pick(2) ? &deadline : NULL);
+	status = baton_pool_await_until(pool, sim_pick(2) ? deadline : BATON_FOREVER);
 	if (status == 0)
 		sim_require(made[0] == 2);
 	else

@@ -50,7 +50,7 @@ static void wait_for_first(void *argument)
 static void wait_for_first_and_on(void *argument)
 {
 	wait_for_first(argument);
-	sim_require(baton_future_wait(&promises[0], NULL) == 0);
+	sim_require(baton_future_wait(&promises[0]) == 0);
 }
 
 static void wait_for_any(void *argument)
@@ -58,7 +58,7 @@ static void wait_for_any(void *argument)
 	struct baton_future *both[] = {&promises[0], &promises[1]};
 
 	await_begun();
-	sim_require(baton_future_wait_any(both, 2, NULL, NULL) == 0);
+	sim_require(baton_future_wait_any(both, 2, NULL) == 0);
 }
 
 static void play(uint32_t limit, void (*other)(void *))

@@ -72,7 +72,7 @@ static void end(void)
 static void submit_and_wait(void *argument)
 {
 	submit_it(3, &fan_out);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	sim_require(over(3) == 3);
 	baton_fan_out_unref(fan_out);
 }
@@ -132,14 +132,14 @@ SIM_SCENARIO(fan_out_drop, "dropped beside its completion it is freed once", .bo
 /* Two hold it; each waits in its own way. */
 static void wait_for_future(void *argument)
 {
-	sim_require(baton_future_wait(baton_fan_out_future(fan_out), NULL) == 0);
+	sim_require(baton_future_wait(baton_fan_out_future(fan_out)) == 0);
 	sim_require(over(2) == 2);
 	baton_fan_out_unref(fan_out);
 }
 
 static void wait_helping(void *argument)
 {
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(2);
 	baton_fan_out_unref(fan_out);
 }
@@ -175,7 +175,7 @@ static void look_at_item(void *argument)
 	while (baton_fan_out_item_status(fan_out, 1) == -EAGAIN)
 		sim_yield();
 	sim_require(ran[1] == 1);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(3);
 	baton_fan_out_unref(fan_out);
 }
@@ -210,7 +210,7 @@ SIM_SCENARIO(fan_out_cancel, "cancelled beside its items each of them runs or is
 	sim_start(cancel_it, NULL);
 	sim_drive(stage.manual);
 	sim_note_over(&stage.notes[0]);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(3);
 	baton_fan_out_unref(fan_out);
 	end();
@@ -233,7 +233,7 @@ SIM_SCENARIO(fan_out_cancel_future, "who cancels its future ends no wait before 
 	sim_start(wait_helping, NULL);
 	sim_drive(stage.manual);
 	sim_note_over(&stage.notes[0]);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(2);
 	baton_fan_out_unref(fan_out);
 	end();
@@ -251,7 +251,7 @@ SIM_SCENARIO(fan_out_cancel_pending, "what a resource cancels is over, too", .bo
 	sim_start(cancel_resource, NULL);
 	sim_drive(stage.manual);
 	sim_note_over(&stage.notes[0]);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(3);
 	baton_fan_out_unref(fan_out);
 	end();
@@ -263,7 +263,7 @@ static void submit_failing(void *argument)
 
 	flags = BATON_FAN_OUT_CANCEL_ON_FAILURE;
 	submit_it(3, &fan_out);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(3);
 	sim_require(baton_fan_out_status(fan_out, &index) == (ran[1] ? -EIO : -EPIPE));
 	sim_require(index == 1);
@@ -292,7 +292,7 @@ static void submit_for_the_first(void *argument)
 
 	flags = BATON_FAN_OUT_CANCEL_ON_SUCCESS;
 	submit_it(3, &fan_out);
-	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	sim_require(baton_fan_out_wait(fan_out) == 0);
 	(void)over(3);
 	sim_require(baton_fan_out_status(fan_out, &index) == 0);
 	/* The third is behind the first in the same resource. */

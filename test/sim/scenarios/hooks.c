@@ -89,7 +89,7 @@ SIM_VERB(committed, SIM_OK)
 /* Waits for it; it is over. */
 SIM_VERB(told, SIM_OK)
 {
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(baton_future_wait(&note->future) == 0);
 	sim_require(committed[note - notes] || note->fate != SIM_RAN);
 	sim_script_mark(&sim_script_marks.over[note - notes]);
 	sim_note_over(note);
@@ -178,9 +178,8 @@ SIM_SCRIPT(hooks_no_memory, 0, "what cannot be remembered ends its batch",
 /* Its batch fails: if it ran in time the status is the batch's. */
 SIM_VERB(call_late, SIM_OK)
 {
-	struct timespec deadline = sim_in(1000);
 	const struct baton_call_options options = {
-		.fn = sim_note_run, .arg = note, .deadline = &deadline};
+		.fn = sim_note_run, .arg = note, .timeout_ns = 1000};
 	int status;
 
 	sim_note_begin(note);

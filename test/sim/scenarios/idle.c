@@ -55,7 +55,7 @@ static void do_it(void)
 		struct baton__futex_watch watch = {&done, 0};
 
 		while ((watch.value = load_acquire(&done)) != total - 1)
-			(void)baton__futex_wait(&watch, 1, NULL);
+			(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 	}
 	if (add_seq_cst(&done, 1) + 1 == total)
 		end_all();
@@ -86,7 +86,7 @@ static bool park(size_t number, bool *searching)
 		return false;
 	if (entered == BATON__IDLE_LOOK && is_work())
 		(void)baton__idle_notify(&idle);
-	(void)baton__idle_wait(&idle, number, NULL);
+	(void)baton__idle_wait(&idle, number, BATON_FOREVER);
 	*searching = true;
 	return !load_seq_cst(&stop);
 }
@@ -239,7 +239,7 @@ static void last_one(void *argument)
 		alone_count++; /* at most one: this would race */
 		end_all();
 	} else {
-		(void)baton__idle_wait(&idle, *(size_t *)argument, NULL);
+		(void)baton__idle_wait(&idle, *(size_t *)argument, BATON_FOREVER);
 	}
 }
 

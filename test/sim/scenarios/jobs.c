@@ -101,13 +101,12 @@ int sim_item_submit(struct sim_item *item, struct baton_pool *pool)
 	return status;
 }
 
-int sim_item_submit_wait(struct sim_item *item, struct baton_pool *pool,
-                         const struct timespec *deadline)
+int sim_item_submit_wait(struct sim_item *item, struct baton_pool *pool, uint64_t deadline)
 {
 	int status;
 
 	(void)sim_item_give(item);
-	status = baton_pool_submit_wait(pool, &item->plain, deadline);
+	status = baton_pool_submit_wait_until(pool, &item->plain, deadline);
 	if (status)
 		sim_item_refused(item);
 	return status;
@@ -124,7 +123,7 @@ void sim_item_wait(struct sim_item *item)
 	struct baton__futex_watch watch = {&item->over, 0};
 
 	while (!load_acquire(&item->over))
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 }
 
 SIM_UNSEEN bool sim_item_ran(const struct sim_item *item)

@@ -48,8 +48,7 @@ unsigned sim_items_got(struct baton__joblist *list);
 /* baton_pool_submit, and its status; 0 is the only one that is not refused. */
 int sim_item_submit(struct sim_item *item, struct baton_pool *pool);
 /* The same by baton_pool_submit_wait. */
-int sim_item_submit_wait(struct sim_item *item, struct baton_pool *pool,
-                         const struct timespec *deadline);
+int sim_item_submit_wait(struct sim_item *item, struct baton_pool *pool, uint64_t deadline);
 
 /* Sleeps until it has run, without the library's knowledge. */
 void sim_item_wait(struct sim_item *item);

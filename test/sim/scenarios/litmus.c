@@ -136,7 +136,7 @@ static void sleep_until_set(void *argument)
 	struct baton__futex_watch watch = {&x, 0};
 
 	while (!load_acquire(&x))
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 }
 
 static void set_and_wake(void *argument)
@@ -165,13 +165,13 @@ SIM_SCENARIO(litmus_wake_first, "a wake before the store is lost", .fails = true
 
 static void sleep_in_time(void *argument)
 {
-	struct timespec deadline = sim_in(5000);
+	uint64_t deadline = sim_in(5000);
 	struct baton__futex_watch watch = {&x, 0};
 
 	while (!load_acquire(&x))
-		if (baton__futex_wait(&watch, 1, &deadline) == -ETIMEDOUT)
+		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
 			break;
-	sim_require(load_acquire(&x) || sim_now() >= (uint64_t)deadline.tv_nsec);
+	sim_require(load_acquire(&x) || sim_now() >= deadline);
 }
 
 SIM_SCENARIO(litmus_deadline, "a sleep with a deadline ends, also when nobody wakes")
@@ -189,7 +189,7 @@ static void lock_and_add(void *argument)
 	while (!cas_acquire(&y, &found, 1)) {
 		struct baton__futex_watch watch = {&y, 1};
 
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 		found = 0;
 	}
 	data++;

@@ -58,8 +58,8 @@ SIM_SCENARIO(nudge_2, "two sleepers of one resource: the second is nudged by the
 
 static void wait_in_time(struct sim_note *note)
 {
-	struct timespec deadline = sim_in(3000);
-	int status = baton_future_wait(&note->future, &deadline);
+	uint64_t deadline = sim_in(3000);
+	int status = baton_future_wait_until(&note->future, deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }
@@ -89,7 +89,7 @@ static void submit_and_wait_for_any(void *argument)
 	size_t index = 2;
 
 	sim_does_submit(argument);
-	sim_require(baton_future_wait_any(futures, 2, NULL, &index) == 0);
+	sim_require(baton_future_wait_any(futures, 2, &index) == 0);
 	sim_require(index == 1);
 	sim_note_over(argument);
 }
@@ -111,7 +111,7 @@ static void submit_two_and_wait_for_all(void *argument)
 
 	sim_does_submit(&notes[0]);
 	sim_does_submit(&notes[1]);
-	sim_require(baton_future_wait_all(futures, 2, NULL) == 0);
+	sim_require(baton_future_wait_all(futures, 2) == 0);
 	sim_note_over(&notes[0]);
 	sim_note_over(&notes[1]);
 }
@@ -132,7 +132,7 @@ SIM_SCENARIO(nudge_all, "who waits for all of two resources' helps both", .bound
 static void await(void *argument)
 {
 	sim_does_submit(argument);
-	sim_require(baton_resource_await(&topics[0].resource, NULL) == 0);
+	sim_require(baton_resource_await(&topics[0].resource) == 0);
 }
 
 SIM_SCENARIO(nudge_await, "an awaiter helps where nobody else comes", .bound = 1)
@@ -151,7 +151,7 @@ static void wait_only(void *argument)
 {
 	struct sim_note *note = argument;
 
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(baton_future_wait(&note->future) == 0);
 }
 
 SIM_SCENARIO(nudge_obstructed, "a waiter whom a canceller obstructs looks again when it has left")
@@ -191,7 +191,7 @@ static void wait_for_any(void *argument)
 	struct baton_future *const futures[] = {&notes[0].future, &notes[4].future};
 	size_t index = 2;
 
-	sim_require(baton_future_wait_any(futures, 2, NULL, &index) == 0);
+	sim_require(baton_future_wait_any(futures, 2, &index) == 0);
 	sim_require(index == 0);
 }
 
@@ -210,8 +210,8 @@ SIM_SCENARIO(nudge_any_obstructed, "who waits for any looks again when a visitor
 /* It enters no task, but borrows the baton to look for marks. */
 static void await_in_time(void *none)
 {
-	struct timespec deadline = sim_in(1000000);
-	int status = baton_resource_await(&topics[0].resource, &deadline);
+	uint64_t deadline = sim_in(1000000);
+	int status = baton_resource_await_until(&topics[0].resource, deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }
@@ -253,7 +253,7 @@ static void wait_for_both(void *argument)
 {
 	struct baton_future *const futures[] = {&notes[4].future, &notes[0].future};
 
-	sim_require(baton_future_wait_all(futures, 2, NULL) == 0);
+	sim_require(baton_future_wait_all(futures, 2) == 0);
 }
 
 SIM_SCENARIO(nudge_all_obstructed, "who waits for all, the second being helped, sleeps")

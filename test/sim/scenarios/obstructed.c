@@ -38,21 +38,21 @@ static void end(struct sim_topic *which)
 /* Time does not pass while somebody is awake. */
 static void until_all_sleep(void)
 {
-	struct timespec deadline = sim_in(1000000000);
+	uint64_t deadline = sim_in(1000000000);
 
-	sim_require(baton_future_wait(&promise, &deadline) == -ETIMEDOUT);
+	sim_require(baton_future_wait_until(&promise, deadline) == -ETIMEDOUT);
 }
 
 static void wait_for_promise(struct sim_note *note)
 {
-	sim_require(baton_future_wait(&promise, NULL) == 0);
+	sim_require(baton_future_wait(&promise) == 0);
 }
 
 static void wait_for(void *argument)
 {
 	struct sim_note *note = argument;
 
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(baton_future_wait(&note->future) == 0);
 }
 
 /* ---- All of several: obstructed at another than the first ---- */
@@ -62,7 +62,7 @@ static void wait_for_all(void *argument)
 	struct sim_note *note = argument;
 	struct baton_future *futures[] = {&promise, &note->future};
 
-	sim_require(baton_future_wait_all(futures, 2, NULL) == 0);
+	sim_require(baton_future_wait_all(futures, 2) == 0);
 }
 
 SIM_SCENARIO(obstructed_all, "who waits for all sleeps while another helps with the last",
@@ -99,7 +99,7 @@ static void submit_and_wait_for_any(void *argument)
 	size_t index = 0;
 
 	sim_require(sim_note_submit(note) == 0);
-	sim_require(baton_future_wait_any(futures, 2, NULL, &index) == 0);
+	sim_require(baton_future_wait_any(futures, 2, &index) == 0);
 	sim_require(index == 1);
 }
 
@@ -125,8 +125,8 @@ SIM_SCENARIO(obstructed_any, "who waits for any looks again when another has lef
 static void wait_a_while(void *argument)
 {
 	struct sim_note *note = argument;
-	struct timespec deadline = sim_in(1000000000);
-	int status = baton_future_wait(&note->future, &deadline);
+	uint64_t deadline = sim_in(1000000000);
+	int status = baton_future_wait_until(&note->future, deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }

@@ -54,7 +54,7 @@ static void wait_for(uint32_t *word)
 	struct baton__futex_watch watch = {word, 0};
 
 	while (!load_acquire(word))
-		(void)baton__futex_wait(&watch, 1, NULL);
+		(void)baton__futex_wait(&watch, 1, BATON_FOREVER);
 }
 
 static void comer_run(struct baton_plain_job *job)

@@ -43,7 +43,7 @@ static void end(unsigned given)
 
 static void submit_wait(void *argument)
 {
-	sim_require(sim_item_submit_wait(argument, pool, NULL) == 0);
+	sim_require(sim_item_submit_wait(argument, pool, BATON_FOREVER) == 0);
 }
 
 static void submit_two(void *argument)
@@ -94,8 +94,8 @@ SIM_SCENARIO(room_refused, "beside those that wait, others are refused or take t
 
 static void submit_within(void *argument)
 {
-	struct timespec deadline = sim_in(sim_pick(2) * 1000);
-	int status = sim_item_submit_wait(argument, pool, &deadline);
+	uint64_t deadline = sim_in(sim_pick(2) * 1000);
+	int status = sim_item_submit_wait(argument, pool, deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }
@@ -112,7 +112,7 @@ SIM_SCENARIO(room_in_time, "one that gives up loses no other's wake-up")
 
 static void submit_until_the_end(void *argument)
 {
-	int status = sim_item_submit_wait(argument, pool, NULL);
+	int status = sim_item_submit_wait(argument, pool, BATON_FOREVER);
 
 	sim_require(status == 0 || status == -ESHUTDOWN);
 }
@@ -128,7 +128,7 @@ static void at_the_bound(unsigned submitters[2])
 	set_up(1);
 	items[0].body = stay;
 	sim_require(sim_item_submit(&items[0], pool) == 0);
-	sim_require(sim_item_submit_wait(&items[1], pool, NULL) == 0);
+	sim_require(sim_item_submit_wait(&items[1], pool, BATON_FOREVER) == 0);
 	for (unsigned i = 0; i < 2; i++)
 		submitters[i] = sim_start(submit_until_the_end, &items[2 + i]);
 	if (sim_pick(2))

@@ -152,7 +152,7 @@ SIM_VERB(wait, SIM_OK)
 
 SIM_VERB(until_complete, SIM_OK)
 {
-	return baton_future_wait(&note->future, NULL);
+	return baton_future_wait(&note->future);
 }
 
 SIM_VERB(is_complete, SIM_OK)
@@ -218,7 +218,7 @@ SIM_VERB(fulfil, SIM_OK)
 
 SIM_VERB(until_fulfilled, SIM_OK)
 {
-	return baton_future_wait(&promise, NULL);
+	return baton_future_wait(&promise);
 }
 
 static int continue_with(struct sim_note *note, struct baton_future *future)
@@ -311,9 +311,10 @@ SIM_VERB(end, SIM_OK)
 /* With a number: no longer than so many nanoseconds. */
 SIM_VERB(await, SIM_OK)
 {
-	struct timespec deadline = sim_in(number);
+	uint64_t deadline = sim_in(number);
 	const uint64_t known = sim_notes_known(topic);
-	int status = baton_resource_await(&topic->resource, number ? &deadline : NULL);
+	int status =
+		baton_resource_await_until(&topic->resource, number ? deadline : BATON_FOREVER);
 
 	if (!status)
 		sim_awaited(topic, known);

@@ -71,7 +71,7 @@ SIM_SCENARIO(shutdown_asleep, "all workers sleep when the end comes: they end")
 {
 	set_up(2);
 	sim_require(baton_pool_shutdown(pool) == 0);
-	sim_require(baton_pool_await_termination(pool, NULL) == 0);
+	sim_require(baton_pool_await(pool) == 0);
 	end(0);
 }
 
@@ -99,7 +99,7 @@ SIM_SCENARIO(shutdown_await, "who has seen the end has seen what jobs did")
 	sim_item_wait(&items[0]);
 	submit(&items[1]);
 	sim_require(baton_pool_shutdown(pool) == 0);
-	sim_require(baton_pool_await_termination(pool, NULL) == 0);
+	sim_require(baton_pool_await(pool) == 0);
 	sim_require(written == 2);
 	end(2);
 }
@@ -327,7 +327,7 @@ SIM_SCENARIO(destroy_shutdown, "who has asked for the end is still in its call")
 {
 	set_up(1);
 	sim_start(shut_down_outside, &shut[0]);
-	while (baton_pool_await_termination(pool, NULL))
+	while (baton_pool_await(pool))
 		sim_yield();
 	destroy(0);
 }
@@ -342,7 +342,7 @@ SIM_SCENARIO(destroy_shutdown_now, "the same for shutdown_now")
 {
 	set_up(1);
 	sim_start(stop_outside, NULL);
-	while (baton_pool_await_termination(pool, NULL))
+	while (baton_pool_await(pool))
 		sim_yield();
 	destroy(0);
 }

@@ -48,12 +48,12 @@ static void fulfil(unsigned index)
 
 static void wait_for_0(struct sim_item *item)
 {
-	sim_require(baton_future_wait(&promises[0], NULL) == 0);
+	sim_require(baton_future_wait(&promises[0]) == 0);
 }
 
 static void wait_for_1(struct sim_item *item)
 {
-	sim_require(baton_future_wait(&promises[1], NULL) == 0);
+	sim_require(baton_future_wait(&promises[1]) == 0);
 }
 
 static void fulfil_0(struct sim_item *item)
@@ -82,7 +82,7 @@ SIM_SCENARIO(spare_comes,
 static void give_and_wait(struct sim_item *item)
 {
 	submit(&items[1]);
-	sim_require(baton_future_wait(&promises[0], NULL) == 0);
+	sim_require(baton_future_wait(&promises[0]) == 0);
 }
 
 SIM_SCENARIO(spare_own_lifo, "the only worker waits for the job in its own LIFO slot")
@@ -229,7 +229,7 @@ SIM_SCENARIO(spare_shutdown_hand_off, "who has no place at the shutdown may stil
 	sim_require(baton_pool_shutdown(pool) == 0);
 	for (unsigned i = 0; i < 2; i++)
 		sim_item_wait(&items[i]);
-	sim_require(baton_pool_await_termination(pool, NULL) == 0);
+	sim_require(baton_pool_await(pool) == 0);
 	sim_require(note.fate == SIM_RAN);
 	sim_require(baton_pool_destroy(pool) == 0);
 	sim_items_settled(items, 2);

@@ -40,14 +40,14 @@ SIM_VERB(resume, SIM_OK)
 
 SIM_VERB(effective, SIM_OK)
 {
-	return baton_suspension_wait(&suspensions[number], NULL);
+	return baton_suspension_wait(&suspensions[number]);
 }
 
 SIM_VERB(effective_soon, SIM_OK)
 {
-	struct timespec deadline = sim_in(1000000000);
+	uint64_t deadline = sim_in(1000000000);
 
-	return baton_suspension_wait(&suspensions[number], &deadline);
+	return baton_suspension_wait_until(&suspensions[number], deadline);
 }
 
 SIM_VERB(ineffective, SIM_OK)
@@ -181,7 +181,7 @@ static void quiesce(void *argument)
 	bool first = result == &results[0];
 	size_t count = first ? 3 : 2;
 
-	sim_require(baton_quiesce(first ? forth : back, count, held, NULL) == 0);
+	sim_require(baton_quiesce(first ? forth : back, count, held) == 0);
 	sim_require(others[0].changes == others[1].changes);
 	suspended(&others[0]);
 	suspended(&others[1]);
@@ -226,8 +226,8 @@ static void quiesce_in_time(void *argument)
 {
 	struct baton_resource *both[] = {&others[0].resource, &others[1].resource};
 	struct baton_suspension held[2];
-	struct timespec deadline = sim_in(3000);
-	int status = baton_quiesce(both, 2, held, &deadline);
+	uint64_t deadline = sim_in(3000);
+	int status = baton_quiesce_until(both, 2, held, deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	if (status)

@@ -186,7 +186,7 @@ SIM_SCENARIO(timers_arms_gone, "stop_then beside a function that arms its timer:
 
 static void does_stop_wait(void *unused)
 {
-	sim_require(baton_timer_stop_wait(&timer, NULL) == 0);
+	sim_require(baton_timer_stop_wait(&timer) == 0);
 }
 
 SIM_SCENARIO(timers_arms_stop_wait, "the same with stop_wait")

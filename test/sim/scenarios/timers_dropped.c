@@ -109,7 +109,7 @@ static void stops_then(void)
 	baton_promise_init(&gone);
 	(void)baton_timer_stop_then(&timer, &gone);
 	waits = !baton_future_is_complete(&gone);
-	sim_require(baton_future_wait(&gone, NULL) == 0);
+	sim_require(baton_future_wait(&gone) == 0);
 	/* A timer for whose end somebody waits is told of by `gone` alone. */
 	sim_require(!waits || !noted);
 	give_back();
@@ -117,7 +117,7 @@ static void stops_then(void)
 
 static void stops_and_waits(void)
 {
-	sim_require(baton_timer_stop_wait(&timer, NULL) == 0);
+	sim_require(baton_timer_stop_wait(&timer) == 0);
 	give_back();
 }
 

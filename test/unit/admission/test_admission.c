@@ -301,7 +301,7 @@ Test(admission, bad_arguments_are_errors_and_nothing_happens, .timeout = 10)
 	cr_assert_eq(baton_admission_init(&other, &bad), -EINVAL);
 	cr_assert_eq(baton_admission_init(&other, &falling), -EINVAL);
 	hall_begin();
-	cr_assert_eq(baton_admission_await(&hall.admission, NULL), -EINVAL, "open");
+	cr_assert_eq(baton_admission_await(&hall.admission), -EINVAL, "open");
 	cr_assert_eq(baton_admission_arrive(&hall.admission, &zeroed), -EINVAL);
 	for (uint32_t kind = 3; kind < 300; kind++)
 		if (kind != DEFAULT && kind != INTERACTIVE)
@@ -357,7 +357,7 @@ Test(admission, the_refusal_of_a_resource_is_the_outcome_and_the_next_starts, .t
 	cr_assert_eq(stats.finished, 4, "those that never began, too");
 	cr_assert_eq(stats.running, 1);
 	hall_end();
-	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+	cr_assert_eq(baton_resource_await(&closed), 0);
 }
 
 /* A wheel's `dropped` knows the program's timers alone. */

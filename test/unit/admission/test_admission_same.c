@@ -387,7 +387,7 @@ static void run_whole(void)
 	MUST(baton_admission_init(&whole.admission, &config) == 0);
 	drive(&whole.side);
 	cr_assert_eq(baton_admission_close(&whole.admission, BATON_ADMISSION_RUN), 0);
-	cr_assert_eq(baton_admission_await(&whole.admission, NULL), 0);
+	cr_assert_eq(baton_admission_await(&whole.admission), 0);
 	baton_admission_deinit(&whole.admission);
 	MUST(baton_timers_destroy(whole.timers) == 0);
 	baton_manual_destroy(whole.manual);

@@ -11,9 +11,8 @@ static const uint64_t endless[] = {UINT64_MAX, UINT64_MAX - 1};
 #define ENDLESS (sizeof(endless) / sizeof(*endless))
 #define STEPS 5
 
-/* The most distant deadline that a timespec holds. */
-static const struct timespec last = {(time_t)((UINT64_C(1) << (8 * sizeof(time_t) - 1)) - 1),
-                                     999999999};
+/* The most distant deadline. */
+static const uint64_t last = BATON_FOREVER - 1;
 
 /* ---- Limits of a resource ---- */
 
@@ -123,7 +122,7 @@ static void pair_waits(struct baton_plain_job *job)
 {
 	struct pair *pair = baton_container_of(job, struct pair, jobs[0]);
 
-	MUST(baton_future_wait(&pair->promise, NULL) == 0);
+	MUST(baton_future_wait(&pair->promise) == 0);
 	atomic_fetch_add(&pair->ran, 1);
 }
 
@@ -232,7 +231,7 @@ Test(spans, a_detached_task_with_an_endless_deadline_waits, .timeout = 10)
 		cr_assert_eq(baton_timers_advance(timers, 1000 * BATON_SECOND), 0);
 		cr_assert_eq(baton_future_state(&future), BATON_RUNNING);
 		cr_assert_eq(baton_detached_complete(&detached.token, 0, NULL), 0);
-		cr_assert_eq(baton_future_wait(&future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&future), 0);
 		resource_end(&resource);
 		cr_assert_eq(baton_timers_destroy(timers), 0);
 	}
@@ -270,7 +269,7 @@ struct wait {
 
 static int waits_until(struct wait *wait)
 {
-	return baton_future_wait(wait->future, &last);
+	return baton_future_wait_until(wait->future, last);
 }
 
 static int waits_any(struct wait *wait)
@@ -278,7 +277,7 @@ static int waits_any(struct wait *wait)
 	struct baton_future other = BATON_PROMISE_INIT;
 	struct baton_future *futures[] = {&other, wait->future};
 	size_t index = 0;
-	int result = baton_future_wait_any(futures, 2, &last, &index);
+	int result = baton_future_wait_any_until(futures, 2, last, &index);
 
 	MUST(baton_future_complete(&other, 0, NULL) == 0);
 	return result ? result : index != 1;
@@ -286,23 +285,23 @@ static int waits_any(struct wait *wait)
 
 static int waits_all(struct wait *wait)
 {
-	return baton_future_wait_all(&wait->future, 1, &last);
+	return baton_future_wait_all_until(&wait->future, 1, last);
 }
 
 static int awaits(struct wait *wait)
 {
-	return baton_resource_await(wait->resource, &last);
+	return baton_resource_await_until(wait->resource, last);
 }
 
 static int waits_for_group(struct wait *wait)
 {
-	return baton_group_wait(wait->group, &last);
+	return baton_group_wait_until(wait->group, last);
 }
 
 static int suspends(struct wait *wait)
 {
 	struct baton_resource *resources[] = {wait->resource};
-	int result = baton_quiesce(resources, 1, &wait->suspension, &last);
+	int result = baton_quiesce_until(resources, 1, &wait->suspension, last);
 
 	if (!result)
 		baton_quiesce_end(&wait->suspension, 1);
@@ -311,7 +310,7 @@ static int suspends(struct wait *wait)
 
 static int terminates(struct wait *wait)
 {
-	return baton_pool_await_termination(wait->pool, &last);
+	return baton_pool_await_until(wait->pool, last);
 }
 
 static void *wait_main(void *arg)

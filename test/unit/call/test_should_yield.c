@@ -75,9 +75,9 @@ static void *await_in_vain(void *arg)
 	const struct awaits *awaits = arg;
 
 	for (int i = 0; i < awaits->count; i++) {
-		struct timespec soon = deadline_in_ms(1);
+		uint64_t soon = deadline_in_ms(1);
 
-		MUST(baton_resource_await(awaits->resource, &soon) == -ETIMEDOUT);
+		MUST(baton_resource_await_until(awaits->resource, soon) == -ETIMEDOUT);
 	}
 	return NULL;
 }
@@ -207,7 +207,7 @@ Test(should_yield, so_does_a_job_of_the_loop_that_runs_the_task, .timeout = 10)
 		baton_task_init(&asker.task, asker_run, NULL);
 	}
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_loop_destroy(loop);
 }
 
@@ -341,7 +341,7 @@ static void *do_nothing(void *arg)
 
 static void *await_it(void *arg)
 {
-	cr_assert_eq(baton_resource_await(arg, NULL), 0);
+	cr_assert_eq(baton_resource_await(arg), 0);
 	return NULL;
 }
 

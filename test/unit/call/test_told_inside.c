@@ -218,26 +218,25 @@ static void asks_to_wait(void *arg)
 {
 	struct refusals *refused = arg;
 	struct baton_future *futures[] = {&refused->promise};
-	const struct timespec soon = deadline_in_ms(10000);
+	const uint64_t soon = deadline_in_ms(10000);
 	int *answer = refused->answers;
 
-	*answer++ = baton_future_wait(&refused->promise, NULL);
-	*answer++ = baton_future_wait(&refused->promise, &soon);
-	*answer++ = baton_future_wait_any(futures, 1, NULL, NULL);
-	*answer++ = baton_future_wait_all(futures, 1, NULL);
+	*answer++ = baton_future_wait(&refused->promise);
+	*answer++ = baton_future_wait_until(&refused->promise, soon);
+	*answer++ = baton_future_wait_any(futures, 1, NULL);
+	*answer++ = baton_future_wait_all(futures, 1);
 	*answer++ = baton_call(refused->idle, returns_arg, NULL, NULL);
 	*answer++ = baton_try_call(refused->idle, returns_arg, NULL, NULL);
 	*answer++ = baton_call(refused->busy, returns_arg, NULL, NULL);
-	*answer++ = baton_resource_await(refused->busy, NULL);
-	*answer++ = baton_group_wait(refused->group, NULL);
-	*answer++ = baton_pool_await_termination(refused->pool, NULL);
+	*answer++ = baton_resource_await(refused->busy);
+	*answer++ = baton_group_wait(refused->group);
+	*answer++ = baton_pool_await(refused->pool);
 	*answer++ = baton_pool_destroy(refused->pool);
 	*answer++ = baton_submit(refused->busy, &refused->task); /* there is no room */
 	refused->links = baton_deadlock_cycle(NULL, 0);
 	refused->manual_ran = baton_manual_run_one(refused->manual);
 	/* What is over needs no wait. */
-	if (baton_future_wait(&refused->complete, NULL) ||
-	    baton_resource_await(refused->idle, NULL))
+	if (baton_future_wait(&refused->complete) || baton_resource_await(refused->idle))
 		*answer++ = 1;
 	*answer = 0;
 }

@@ -227,11 +227,10 @@ static int put_call(void)
 /* Withdrawn at its deadline. */
 static int put_late_call(void)
 {
-	const struct timespec deadline = deadline_in_ms(1);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
 	MUST(baton_resource_suspend(&one.resource, &suspension) == 0);
-	one.call.deadline = &deadline;
+	one.call.timeout_ns = BATON_MILLISECOND;
 	cr_assert_eq(baton_call_with(&one.resource, &one.call, NULL), -ETIMEDOUT);
 	return baton_resource_resume(&suspension);
 }

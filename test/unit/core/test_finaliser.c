@@ -76,9 +76,10 @@ static void rivals_run(struct ending *ending, struct rival *rivals, int index, u
 	if (index % 3 == 0)
 		(void)baton_resource_close(&ending->resource);
 	if (await) {
-		struct timespec deadline = deadline_in_ms(60000);
+		uint64_t deadline = deadline_in_ms(60000);
 
-		cr_assert_eq(baton_resource_await(&ending->resource, index % 2 ? &deadline : NULL),
+		cr_assert_eq(baton_resource_await_until(&ending->resource,
+		                                        index % 2 ? deadline : BATON_FOREVER),
 		             0);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -134,14 +135,14 @@ Test(finaliser, an_await_that_sleeps_while_it_is_set_is_woken, .timeout = 10)
 {
 	struct ending ending = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct final final = {BATON_TASK_INIT(final_run, NULL), &ending};
-	struct timespec deadline = deadline_in_ms(5);
+	uint64_t deadline = deadline_in_ms(5);
 	struct occupant occupant;
 
 	occupy(&occupant, &ending.resource);
-	cr_assert_eq(baton_resource_await(&ending.resource, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&ending.resource, deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_resource_close_then(&ending.resource, &final.task), 0);
 	gate_open(&occupant.leave);
-	cr_assert_eq(baton_resource_await(&ending.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&ending.resource), 0);
 	thread_join(occupant.thread);
 	cr_assert_eq(ending.finals, 1);
 }
@@ -243,7 +244,7 @@ static int early_waits(struct baton_task *task)
 {
 	struct early *early = baton_container_of(task, struct early, finaliser);
 
-	early->status = baton_future_wait(&early->future, NULL);
+	early->status = baton_future_wait(&early->future);
 	return 0;
 }
 

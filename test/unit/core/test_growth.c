@@ -89,7 +89,7 @@ struct old_call_options {
 	void *arg;
 	const struct baton_label *label;
 	baton_post_cancelled_fn cancelled;
-	const struct timespec *deadline;
+	uint64_t timeout_ns;
 	uint64_t _reserved[4];
 };
 
@@ -102,7 +102,7 @@ struct old_bound_config {
 	void (*high)(struct baton_resource *resource, void *arg);
 	void (*low)(struct baton_resource *resource, void *arg);
 	void *arg;
-	uint64_t wait_ns;
+	uint64_t timeout_ns;
 	uint64_t _reserved[4];
 };
 
@@ -184,7 +184,7 @@ SAME(fan_out_options, label);
 SAME(call_options, arg);
 SAME(call_options, label);
 SAME(call_options, cancelled);
-SAME(call_options, deadline);
+SAME(call_options, timeout_ns);
 SAME(bound_config, tasks_hard);
 SAME(bound_config, bytes_max);
 SAME(bound_config, bytes_hard);
@@ -197,7 +197,7 @@ SAME(bound_config, bytes_low);
 SAME(bound_config, high);
 SAME(bound_config, low);
 SAME(bound_config, arg);
-SAME(bound_config, wait_ns);
+SAME(bound_config, timeout_ns);
 SAME(executor_ops, drive);
 SAME(executor_ops, returned);
 SAME(executor_ops, withdraw);

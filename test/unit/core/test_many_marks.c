@@ -130,11 +130,11 @@ static bool not_looked_at(const struct many *many, const struct baton_task *mark
  * the deadline may have passed before the wait begins. */
 static void await_in_vain(struct many *many, int i)
 {
-	struct timespec deadline;
+	uint64_t deadline;
 
 	do {
 		deadline = deadline_in_ms(1);
-		cr_assert_eq(baton_resource_await(&many->resource, &deadline), -ETIMEDOUT);
+		cr_assert_eq(baton_resource_await_until(&many->resource, deadline), -ETIMEDOUT);
 	} while (not_looked_at(many, &at(many, i)->task));
 }
 

@@ -32,7 +32,7 @@ static void *waiter_main(void *arg)
 	struct waiter *waiter = arg;
 
 	atomic_store(&waiter->tid, thread_id());
-	waiter->result = baton_future_wait_all(waiter->futures, waiter->count, NULL);
+	waiter->result = baton_future_wait_all(waiter->futures, waiter->count);
 	return NULL;
 }
 

@@ -209,7 +209,7 @@ Test(submit, a_task_may_submit_itself_again, .timeout = 10)
 	fixture_pool(1);
 	cr_assert_eq(baton_submit(&fix.resource, &again.task), 0);
 	cr_assert_eq(baton_pool_shutdown(fix.pool), 0);
-	cr_assert_eq(baton_pool_await_termination(fix.pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(fix.pool), 0);
 	cr_assert_eq(again.runs, again.runs_max);
 	cr_assert_eq(again.errors, 0);
 	fixture_end();

@@ -98,12 +98,12 @@ static void place_init(struct place *place, bool holds)
 /* Waits, in pieces, since nothing wakes who sleeps for a future that is bound a moment later. */
 static void *waits(void *arg)
 {
-	struct timespec deadline;
+	uint64_t deadline;
 	int status;
 
 	do {
 		deadline = deadline_in_ms(1);
-		status = baton_future_wait(arg, &deadline);
+		status = baton_future_wait_until(arg, deadline);
 	} while (status == -ETIMEDOUT);
 	return status ? arg : NULL;
 }
@@ -161,7 +161,7 @@ Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct place *place = malloc(sizeof(*place));
 	struct journal journal = {0};
-	struct timespec deadline;
+	uint64_t deadline;
 	pthread_t visitor;
 	struct step step;
 
@@ -175,7 +175,7 @@ Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
 	/* Idle, and the visitor is still there. */
 	cr_assert_eq(baton_resource_close(&place->resource), 0);
 	deadline = deadline_in_ms(10);
-	cr_assert_eq(baton_resource_await(&place->resource, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&place->resource, deadline), -ETIMEDOUT);
 	gate_open(&place->leave);
 	resource_end(&place->resource);
 	free(place);
@@ -198,7 +198,7 @@ Test(visit, that_ends_everything_looks_at_no_executor_afterwards, .timeout = 10)
 	step_init(&steps[1], &journal, 1, &futures[1]);
 	gate_open(&place.stay.leave);
 	cr_assert_eq(baton_submit(&place.resource, &steps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
 	/* Queued, with nothing to help with. */
 	place.holds = true;
 	visitor = thread_start(waits, &futures[1]);

@@ -20,7 +20,7 @@ struct scene {
 
 struct waiter {
 	struct baton_future *future;
-	const struct timespec *deadline;
+	uint64_t deadline;
 	pthread_t thread;
 	atomic_int tid;
 	int result;
@@ -31,12 +31,11 @@ static void *waiter_main(void *arg)
 	struct waiter *waiter = arg;
 
 	atomic_store(&waiter->tid, thread_id());
-	waiter->result = baton_future_wait(waiter->future, waiter->deadline);
+	waiter->result = baton_future_wait_until(waiter->future, waiter->deadline);
 	return NULL;
 }
 
-static void waiter_start(struct waiter *waiter, struct baton_future *future,
-                         const struct timespec *deadline)
+static void waiter_start(struct waiter *waiter, struct baton_future *future, uint64_t deadline)
 {
 	memset(waiter, 0, sizeof(*waiter));
 	waiter->future = future;
@@ -63,14 +62,13 @@ static const struct baton_executor_ops own_ops = {
 };
 
 /* Returns when the helper is in the first task. */
-static void scene_begin(struct scene *scene, struct waiter *helper, const struct timespec *deadline,
-                        bool two)
+static void scene_begin(struct scene *scene, struct waiter *helper, uint64_t deadline, bool two)
 {
 	memset(scene, 0, sizeof(*scene));
 	MUST(baton_manual_create(&scene->manual) == 0);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = baton_manual_executor(scene->manual);
-	if (deadline) {
+	if (deadline != BATON_FOREVER) {
 		stash_init(&scene->stash);
 		baton_executor_init(&scene->stash.executor, &own_ops);
 		scene->config.executor = &scene->stash.executor;
@@ -101,7 +99,7 @@ Test(visitor, a_cancel_beside_a_helper_is_obeyed_when_the_helper_comes_to_the_ta
 	struct scene scene;
 	struct waiter helper;
 
-	scene_begin(&scene, &helper, NULL, false);
+	scene_begin(&scene, &helper, BATON_FOREVER, false);
 	cr_assert_eq(baton_future_cancel(&scene.future), 0);
 	cr_assert_eq(baton_future_state(&scene.future), BATON_PENDING, "the helper has the task");
 	gate_open(&scene.occupant.leave);
@@ -114,15 +112,15 @@ Test(visitor, a_cancel_beside_a_helper_is_obeyed_when_the_helper_comes_to_the_ta
 
 Test(visitor, a_helper_that_times_out_wakes_the_waiter_that_it_was_in_the_way_of, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(300);
+	uint64_t deadline = deadline_in_ms(300);
 	struct scene scene;
 	struct waiter helper, other;
 
-	scene_begin(&scene, &helper, &deadline, true);
-	waiter_start(&other, &scene.future, NULL);
+	scene_begin(&scene, &helper, deadline, true);
+	waiter_start(&other, &scene.future, BATON_FOREVER);
 	until_at_least(&other.tid, 1);
 	until_asleep(atomic_load(&other.tid));
-	while (now_ns() <= (uint64_t)deadline.tv_sec * 1000000000U + (uint64_t)deadline.tv_nsec)
+	while (now_ns() <= deadline)
 		continue;
 	gate_open(&scene.occupant.leave);
 	gate_pass(&scene.second.entered);
@@ -142,7 +140,7 @@ Test(visitor, a_helper_goes_on_when_the_executor_ends_meanwhile, .timeout = 10)
 	struct scene scene;
 	struct waiter helper;
 
-	scene_begin(&scene, &helper, NULL, false);
+	scene_begin(&scene, &helper, BATON_FOREVER, false);
 	baton_manual_destroy(scene.manual);
 	gate_open(&scene.occupant.leave);
 	thread_join(helper.thread);

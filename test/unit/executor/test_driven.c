@@ -12,7 +12,7 @@ static int asker_run(struct baton_task *task)
 {
 	struct asker *asker = baton_container_of(task, struct asker, task);
 
-	asker->result = baton_future_wait(asker->awaited, NULL);
+	asker->result = baton_future_wait(asker->awaited);
 	return 0;
 }
 
@@ -64,9 +64,9 @@ struct stranger {
 static void *stranger_main(void *arg)
 {
 	struct stranger *stranger = arg;
-	struct timespec deadline = deadline_in_ms(20);
+	uint64_t deadline = deadline_in_ms(20);
 
-	stranger->result = baton_future_wait(stranger->awaited, &deadline);
+	stranger->result = baton_future_wait_until(stranger->awaited, deadline);
 	return NULL;
 }
 

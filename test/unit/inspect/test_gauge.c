@@ -114,7 +114,7 @@ Test(gauge, a_run_is_as_long_as_its_function, .timeout = 10)
 	cr_assert_leq(ran->max_ns, now_ns() - began);
 	cr_assert_geq(ran->max_ns, least);
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_board_leave(board, &resource);
 	baton_board_destroy(board);
 }
@@ -208,7 +208,7 @@ static void expect_seen(uintptr_t function, const char *what)
 	while (!seen)
 		sched_yield();
 	cr_expect_eq(seen, function, "%s", what);
-	cr_assert_eq(baton_resource_await(&shown, NULL), 0);
+	cr_assert_eq(baton_resource_await(&shown), 0);
 	seen = 0;
 }
 
@@ -225,7 +225,7 @@ static void expect_admitted(void)
 	cr_assert_eq(baton_admission_arrive(&admission, &admitted), 0);
 	expect_seen((uintptr_t)task_runs, "admitted");
 	cr_assert_eq(baton_admission_close(&admission, BATON_ADMISSION_RUN), 0);
-	cr_assert_eq(baton_admission_await(&admission, NULL), 0);
+	cr_assert_eq(baton_admission_await(&admission), 0);
 	baton_admission_deinit(&admission);
 }
 
@@ -267,7 +267,7 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	cr_assert_eq(baton_io_start(&io, fds[1], BATON_IO_WRITE), 0);
 	expect_seen((uintptr_t)io_runs, "io");
 	cr_assert_eq(baton_resource_close(&shown), 0);
-	cr_assert_eq(baton_resource_await(&shown, NULL), 0);
+	cr_assert_eq(baton_resource_await(&shown), 0);
 	baton_board_leave(board, &shown);
 	baton_board_destroy(board);
 	(void)close(fds[0]);

@@ -20,7 +20,7 @@ struct scene {
 };
 
 /* In a stash that runs nothing, or, with `limit` 0, on the default pool. */
-static struct scene *begin(uint64_t wait_ns, bool stashed)
+static struct scene *begin(uint64_t timeout_ns, bool stashed)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 
@@ -30,7 +30,7 @@ static struct scene *begin(uint64_t wait_ns, bool stashed)
 	if (stashed)
 		scene->config.executor = &scene->stash.executor;
 	scene->limits = (struct baton_bound_config){
-		.tasks_max = MAX, .policy = BATON_BOUND_WAIT, .wait_ns = wait_ns};
+		.tasks_max = MAX, .policy = BATON_BOUND_WAIT, .timeout_ns = timeout_ns};
 	scene->config.name = "full";
 	baton_resource_init(&scene->resource, &scene->config);
 	baton_bound_init(&scene->bound, &scene->limits);
@@ -97,7 +97,7 @@ Test(bound_wait, the_time_is_over_and_the_task_untouched, .timeout = 10)
 	cr_assert_eq(counts_of(scene).tasks, MAX);
 	release(&scene->occupant);
 	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), 0);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	end(scene);
 }
 
@@ -181,7 +181,7 @@ Test(bound_wait, a_submitter_sleeps_while_windows_have_all_the_room, .timeout = 
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq((intptr_t)submit_last_later(scene), -ETIMEDOUT);
 	cr_assert_lt(cpu_ns() - used, 20 * BATON_MILLISECOND, "of 200 that it has waited");
-	scene->limits.wait_ns = 0;
+	scene->limits.timeout_ns = 0;
 	thread = thread_start(submit_last_later, scene);
 	while (counts_of(scene).waited < 3)
 		(void)sched_yield();
@@ -204,8 +204,8 @@ static void *never_called(void *arg)
 Test(bound_wait, a_call_waits_for_room_until_its_deadline, .timeout = 10)
 {
 	struct scene *scene = begin(0, true);
-	struct timespec soon = deadline_in_ms(20);
-	const struct baton_call_options options = {.fn = never_called, .deadline = &soon};
+	const struct baton_call_options options = {.fn = never_called,
+	                                           .timeout_ns = 20 * BATON_MILLISECOND};
 
 	occupy(&scene->occupant, &scene->resource);
 	fill(scene);
@@ -232,7 +232,7 @@ Test(bound_wait, a_close_meanwhile_is_an_error, .timeout = 10)
 	release(&scene->occupant);
 	stash_run(&scene->stash);
 	cr_assert_eq((intptr_t)thread_join(thread), -EPIPE);
-	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	cr_assert_eq(scene->journal.count, MAX);
 	cr_assert_eq(counts_of(scene).tasks, 0);
 	free(scene);
@@ -292,9 +292,9 @@ static void *crossing_main(void *arg)
 }
 
 /* Each of two tasks fills its own resource, and waits for room in the other's. */
-static void cross(uint64_t wait_ns)
+static void cross(uint64_t timeout_ns)
 {
-	struct scene *scenes[2] = {begin(wait_ns, false), begin(wait_ns, false)};
+	struct scene *scenes[2] = {begin(timeout_ns, false), begin(timeout_ns, false)};
 	struct crossing crossings[2];
 	pthread_barrier_t both_full;
 	pthread_t threads[2];

@@ -308,7 +308,7 @@ Test(combos, a_fan_out_over_full_closed_and_suspended_resources, .timeout = 10)
 	cr_assert_eq(baton_fan_out_item_status(fan_out, 2), -EAGAIN);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_resource_resume(&suspensions[i]), 0);
-	cr_assert_eq(baton_fan_out_wait(fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan_out), 0);
 	cr_assert_eq(calls, 0, "the full one has failed");
 	baton_fan_out_stats_read(fan_out, &counts);
 	cr_assert_eq(counts.left, 0);

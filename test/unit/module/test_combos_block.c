@@ -42,7 +42,7 @@ static void wait_for_group(void *arg)
 
 	baton_group_enter(&blocker->group);
 	MUST(baton_post(&blocker->other, leave_group, blocker) == 0);
-	blocker->waited = baton_group_wait(&blocker->group, NULL);
+	blocker->waited = baton_group_wait(&blocker->group);
 }
 
 Test(combos_block, a_batch_with_a_bracket_and_a_group_wait_goes_on, .timeout = 10)
@@ -76,7 +76,7 @@ Test(combos_block, a_batch_with_a_bracket_and_a_group_wait_goes_on, .timeout = 1
 	blocker.entries[0].arg = &rest;
 	MUST(baton_submit(&blocker.ledger.resource, &blocker.entries[0].task) == 0);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_future_wait(&blocker.entries[i].future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&blocker.entries[i].future), 0);
 	cr_assert_eq(blocker.waited, 0);
 	resource_end(&blocker.ledger.resource);
 	resource_end(&blocker.other);

@@ -46,7 +46,7 @@ static void fan_out(struct fan *fan, struct ledger *ledger, struct baton_resourc
 	ledger->on_end = look;
 	ledger->arg = fan;
 	cr_assert_eq(baton_fan_out_submit(resources, 2, &options, &fan->fan_out), 0);
-	cr_assert_eq(baton_fan_out_wait(fan->fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan->fan_out), 0);
 	cr_assert(ledger_balanced(ledger));
 }
 

@@ -101,7 +101,7 @@ Test(deadline, a_held_resource_goes_on_when_it_passes, .timeout = 10)
 	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 1);
 	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert_eq(fix.journal.count, 1);
 	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
@@ -110,16 +110,16 @@ Test(deadline, a_held_resource_goes_on_when_it_passes, .timeout = 10)
 Test(deadline, it_passes_although_the_resource_is_closed, .timeout = 10)
 {
 	struct baton_timers *timers = virtual_wheel();
-	struct timespec soon = deadline_in_ms(20);
+	uint64_t soon = deadline_in_ms(20);
 	struct request request;
 
 	request_init(&request, timers, BATON_SECOND);
 	request.flags = BATON_DETACH_COUNTED;
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
-	cr_assert_eq(baton_resource_await(&fix.resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&fix.resource, soon), -ETIMEDOUT);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 1);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
 	baton_resource_deinit(&fix.resource);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
@@ -195,7 +195,7 @@ Test(deadline, beside_a_completion_one_of_the_two_wins, .timeout = 30)
 		cr_assert_eq(baton_submit(&fix.resource, &request->task), 0);
 		completer = thread_start(completes_main, request);
 		cr_assert_geq(baton_timers_advance(timers, BATON_MILLISECOND), 0);
-		cr_assert_eq(baton_future_wait(&request->future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&request->future), 0);
 		result = (intptr_t)thread_join(completer);
 		if (result == 0) {
 			cr_assert_eq(baton_future_state(&request->future), BATON_DONE);
@@ -221,7 +221,7 @@ Test(deadline, real_ones_pass_on_their_own, .timeout = 20)
 		cr_assert_eq(baton_submit(&fix.resource, &requests[i].task), 0);
 	}
 	for (int i = 0; i < 8; i++) {
-		cr_assert_eq(baton_future_wait(&requests[i].future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&requests[i].future), 0);
 		cr_assert_eq(baton_future_status(&requests[i].future), -ETIMEDOUT);
 		cr_assert_geq(now_ns() - begin, (uint64_t)i * 2 * BATON_MILLISECOND);
 	}

@@ -25,18 +25,18 @@ Test(detach_end, an_uncounted_token_outlives_its_resource, .timeout = 10)
 
 Test(detach_end, await_on_a_closed_resource_waits_for_a_counted_one, .timeout = 10)
 {
-	struct timespec soon = deadline_in_ms(20);
+	uint64_t soon = deadline_in_ms(20);
 	struct request request;
 	pthread_t completer;
 
 	request_init(&request, true);
 	request.flags = BATON_DETACH_COUNTED;
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0, "open: no");
+	cr_assert_eq(baton_resource_await(&fix.resource), 0, "open: no");
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
-	cr_assert_eq(baton_resource_await(&fix.resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&fix.resource, soon), -ETIMEDOUT);
 	completer = thread_start(completes_main, &request);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 	thread_join(completer);
 	baton_resource_deinit(&fix.resource);

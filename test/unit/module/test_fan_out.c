@@ -88,7 +88,7 @@ Test(fan_out, on_idle_resources_it_is_over_when_submit_returns, .timeout = 10)
 	cr_assert(journal_counts_up(&fan.journal, 0, RESOURCES));
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_DONE);
 	cr_assert_eq(baton_future_value(baton_fan_out_future(fan.fan_out)), (void *)fan.fan_out);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), 0);
 	cr_assert_eq(index, 99U, "untouched");
 	cr_assert_eq(baton_fan_out_cancel(fan.fan_out), -EALREADY);
@@ -103,7 +103,7 @@ Test(fan_out, of_nothing_is_over_at_once, .timeout = 10)
 
 	cr_assert_eq(baton_fan_out_submit(NULL, 0, &options, &fan_out), 0);
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan_out)), BATON_DONE);
-	cr_assert_eq(baton_fan_out_wait(fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan_out), 0);
 	baton_fan_out_unref(fan_out);
 	cr_assert_eq(baton_fan_out_submit(NULL, 0, &options, NULL), 0);
 	cr_assert_eq(baton_fan_out_submit(NULL, (size_t)BATON_FAN_OUT_MAX + 1, &options, &fan_out),
@@ -112,7 +112,7 @@ Test(fan_out, of_nothing_is_over_at_once, .timeout = 10)
 
 Test(fan_out, it_waits_for_a_busy_resource, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(5);
+	uint64_t deadline = deadline_in_ms(5);
 	struct occupant occupant;
 	struct fan fan;
 
@@ -121,12 +121,11 @@ Test(fan_out, it_waits_for_a_busy_resource, .timeout = 10)
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES - 1);
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, &(struct timespec){0, -1}), -EINVAL);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_fan_out_wait_until(fan.fan_out, deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 3), -EAGAIN);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 4), 0);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES);
 	expect_counts(&fan, RESOURCES, 0, 0);
 	fan_end(&fan);
@@ -144,7 +143,7 @@ Test(fan_out, a_resource_may_be_there_several_times, .timeout = 10)
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(fan.journal.count, 0U);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert(journal_counts_up(&fan.journal, 0, RESOURCES));
 	fan_end(&fan);
 }
@@ -159,7 +158,7 @@ Test(fan_out, the_first_error_counts_and_the_others_go_on, .timeout = 10)
 	cr_assert_eq(baton_resource_close(&fan.resources[6]), 0);
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES - 1);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), -EIO);
 	cr_assert_eq(index, 5U);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 5), -EIO);
@@ -191,7 +190,7 @@ Test(fan_out, an_item_that_fails_is_a_failed_task, .timeout = 10)
 		baton_resource_set_stats(&fan.resources[3], &stats);
 		cr_assert_eq(baton_fan_out_submit(fan.pointers, RESOURCES, &options, &fan.fan_out),
 		             0);
-		cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+		cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 		fan_end(&fan);
 		cr_assert_eq(resource_counts(&stats).executed, 1);
 		cr_assert_eq(resource_counts(&stats).failed, 1, "flags %u", flags[i]);
@@ -212,7 +211,7 @@ Test(fan_out, by_choice_a_failure_cancels_what_has_not_started, .timeout = 10)
 	cr_assert_eq(baton_fan_out_cancel(fan.fan_out), -EALREADY);
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(fan.journal.count, 5U);
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), -EIO);
 	cr_assert_eq(index, 5U);
@@ -247,7 +246,7 @@ Test(fan_out, a_failure_cancels_what_comes_next_in_the_same_batch, .timeout = 10
 	occupy(&occupant, &fan.resources[0]);
 	cr_assert_eq(baton_fan_out_submit(same, 3, &options, &fan.fan_out), 0);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(fan.journal.count, 1);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 0), -EIO);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 2), -ECANCELED);
@@ -283,7 +282,7 @@ static void expect_the_first_that_is_done(const struct baton_label *label)
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), 0);
 	cr_assert_eq(index, 2U);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(fan.journal.count, 2U);
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_DONE);
 	expect_counts(&fan, 1, 1, RESOURCES - 2);
@@ -358,10 +357,10 @@ Test(fan_out, cancelling_its_future_cancels_it, .timeout = 10)
 	cr_assert_eq(baton_future_cancel(baton_fan_out_future(fan.fan_out)), 0);
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_CANCELLED);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES - 1);
 	for (int i = 0; i < RESOURCES; i++)
-		cr_assert_eq(baton_resource_await(&fan.resources[i], NULL), 0);
+		cr_assert_eq(baton_resource_await(&fan.resources[i]), 0);
 	expect_counts(&fan, RESOURCES - 1, 0, 1);
 	fan_end(&fan);
 }
@@ -376,7 +375,7 @@ Test(fan_out, what_a_resource_cancels_is_counted, .timeout = 10)
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(baton_resource_cancel_pending(&fan.resources[1]), 0);
 	release(&occupant);
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 1), -ECANCELED);
 	expect_counts(&fan, RESOURCES - 1, 0, 1);
 	fan_end(&fan);
@@ -395,7 +394,7 @@ Test(fan_out, later_nothing_runs_here, .timeout = 10)
 	cr_assert_eq(fan.journal.count, 0U);
 	cr_assert_eq(baton_manual_run_until_idle(manual), (size_t)RESOURCES);
 	cr_assert(journal_counts_up(&fan.journal, 0, RESOURCES));
-	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out), 0);
 	fan_end(&fan);
 	baton_manual_destroy(manual);
 }

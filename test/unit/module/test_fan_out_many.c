@@ -61,7 +61,7 @@ static void *small_stack_main(void *arg)
 	void *fan_out = NULL;
 
 	MUST(baton_call(&outer, submit_inside, arg, &fan_out) == 0);
-	MUST(baton_fan_out_wait(fan_out, NULL) == 0);
+	MUST(baton_fan_out_wait(fan_out) == 0);
 	baton_fan_out_unref(fan_out);
 	return NULL;
 }
@@ -106,7 +106,7 @@ static int wait_inside_run(struct baton_task *task)
 	inside->error = baton_fan_out_submit(inside->many->pointers, inside->many->count, &options,
 	                                     &fan_out);
 	if (!inside->error) {
-		inside->error = baton_fan_out_wait(fan_out, NULL);
+		inside->error = baton_fan_out_wait(fan_out);
 		baton_fan_out_unref(fan_out);
 	}
 	return 0;
@@ -164,7 +164,7 @@ static void *wait_for_oneself(void *arg)
 	struct baton_fan_out *fan_out;
 
 	MUST(baton_fan_out_submit(&held->resource, 1, &options, &fan_out) == 0);
-	held->error = baton_fan_out_wait(fan_out, NULL);
+	held->error = baton_fan_out_wait(fan_out);
 	baton_fan_out_unref(fan_out);
 	return NULL;
 }
@@ -192,7 +192,7 @@ static int wait_for_all(struct baton_resource *resource, void *arg, size_t index
 
 	if (index > 0)
 		return 0;
-	early->error = baton_fan_out_wait(early->fan_out, NULL);
+	early->error = baton_fan_out_wait(early->fan_out);
 	early->cycle = baton_deadlock_cycle(&link, 1);
 	MUST(link.resource == resource);
 	return 0;
@@ -208,7 +208,7 @@ Test(fan_out_many, a_wait_in_an_item_that_runs_during_the_submit_is_refused, .ti
 	cr_assert_eq(baton_fan_out_submit(resources, 2, &options, &early.fan_out), 0);
 	cr_assert_eq(early.error, -EDEADLK);
 	cr_assert_eq(early.cycle, 1);
-	cr_assert_eq(baton_fan_out_wait(early.fan_out, NULL), 0);
+	cr_assert_eq(baton_fan_out_wait(early.fan_out), 0);
 	baton_fan_out_unref(early.fan_out);
 	resource_end(&other);
 	fixture_end();
@@ -237,7 +237,7 @@ static void *fan_out_often(void *arg)
 		options.flags = i % 4 == 0 ? BATON_FAN_OUT_LATER : 0;
 		MUST(baton_fan_out_submit(crowd->many->pointers, SHARED, &options, &fan_out) == 0);
 		if (i % 3) { /* or else it is dropped at once */
-			MUST(baton_fan_out_wait(fan_out, NULL) == 0);
+			MUST(baton_fan_out_wait(fan_out) == 0);
 			baton_fan_out_stats_read(fan_out, &counts);
 			crowd->wrong += counts.left || counts.failed || counts.cancelled;
 		}

@@ -30,7 +30,7 @@ static void fans_out(struct baton_resource *open, struct baton_resource *closed)
 	MUST(baton_fan_out_submit(resources, 3, &options, NULL) == 0);
 	MUST(baton_fan_out_submit(resources, 3, &options, &all) == 0);
 	MUST(baton_fan_out_ref(all) == all);
-	MUST(baton_fan_out_wait(all, NULL) == 0);
+	MUST(baton_fan_out_wait(all) == 0);
 	baton_fan_out_unref(all);
 	(void)baton_fan_out_cancel(all);
 	baton_fan_out_unref(all);
@@ -58,14 +58,14 @@ static void is_refused(struct baton_resource *open, struct baton_resource *close
 
 static void groups(struct baton_resource *open, struct baton_resource *closed)
 {
-	const struct timespec past = {0, 1};
+	const uint64_t past = 1;
 	struct baton_group group = BATON_GROUP_INIT;
 
 	baton_group_enter(&group);
 	for (int i = 0; i < 3; i++)
-		MUST(baton_group_wait(&group, &past) == -ETIMEDOUT);
+		MUST(baton_group_wait_until(&group, past) == -ETIMEDOUT);
 	baton_group_leave(&group);
-	MUST(baton_group_wait(&group, NULL) == 0);
+	MUST(baton_group_wait(&group) == 0);
 }
 
 static int no_undo(void *arg)
@@ -106,7 +106,7 @@ static void suspends(struct baton_resource *open, struct baton_resource *closed)
 	struct baton_suspension suspensions[2] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT};
 
 	MUST(baton_resource_suspend(closed, suspensions) == -EPIPE);
-	MUST(baton_quiesce(set, 2, suspensions, NULL) == 0);
+	MUST(baton_quiesce(set, 2, suspensions) == 0);
 	MUST(baton_quiesce_end(suspensions, 2) == 0);
 	MUST(baton_resource_suspend_lower(closed, suspensions) == -EPIPE);
 	MUST(baton_resource_suspend_lower(open, suspensions) == 0);
@@ -122,11 +122,9 @@ static void suspends(struct baton_resource *open, struct baton_resource *closed)
 		MUST(baton_resource_resume(&suspensions[i]) == 0);
 }
 
-static struct timespec soon(void)
+static uint64_t soon(void)
 {
-	const uint64_t at = now_ns() + 30000;
-
-	return (struct timespec){(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
+	return now_ns() + 30000;
 }
 
 /* A resource that stands still is awaited, called and posted to; some of that is cancelled. */
@@ -134,19 +132,15 @@ static void waits(struct baton_resource *open, struct baton_resource *closed)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct baton_future *futures[3];
-	struct timespec deadline;
 	uint64_t counter = 0;
-	struct baton_call_options call = {.fn = count, .arg = &counter, .deadline = &deadline};
+	struct baton_call_options call = {.fn = count, .arg = &counter, .timeout_ns = 30000};
 
 	MUST(baton_resource_suspend(open, &suspension) == 0);
 	for (int i = 0; i < 3; i++)
 		MUST(baton_async(open, count, &counter, &futures[i]) == 0);
 	MUST(baton_future_cancel(futures[0]) == 0);
-	deadline = soon();
-	MUST(baton_future_wait(futures[1], &deadline) == -ETIMEDOUT);
-	deadline = soon();
-	MUST(baton_resource_await(open, &deadline) == -ETIMEDOUT);
-	deadline = soon();
+	MUST(baton_future_wait_until(futures[1], soon()) == -ETIMEDOUT);
+	MUST(baton_resource_await_until(open, soon()) == -ETIMEDOUT);
 	MUST(baton_call_with(open, &call, NULL) == -ETIMEDOUT);
 	MUST(baton_post(open, count, &counter) == 0);
 	baton_future_unref(futures[1]);

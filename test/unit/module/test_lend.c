@@ -464,14 +464,14 @@ Test(lend, under_load_the_bound_holds_and_each_task_is_over_once, .timeout = 30)
 	}
 	for (int i = 0; i < 20; i++) {
 		cr_assert_eq(baton_resource_suspend(&scene->resource, &suspension), 0);
-		cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+		cr_assert_eq(baton_suspension_wait(&suspension), 0);
 		while (atomic_load(&pushed) < 12000 && scene_counts(scene).tasks < 100)
 			(void)sched_yield();
 		cr_assert_eq(baton_resource_resume(&suspension), 0);
 	}
 	for (int i = 0; i < 4; i++)
 		thread_join(threads[i]);
-	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	for (int i = 0; i < 4; i++)
 		cr_assert_leq(pushers[i].most, 100 + 4);
 	cr_assert_eq(atomic_load(&over), 12000);

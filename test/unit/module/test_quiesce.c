@@ -34,15 +34,8 @@ static void accounts_end(struct accounts *accounts)
 
 Test(quiesce, an_empty_set_is_quiet, .timeout = 10)
 {
-	cr_assert_eq(baton_quiesce(NULL, 0, NULL, NULL), 0);
+	cr_assert_eq(baton_quiesce(NULL, 0, NULL), 0);
 	cr_assert_eq(baton_quiesce_end(NULL, 0), 0);
-}
-
-Test(quiesce, refuses_a_malformed_deadline, .timeout = 10)
-{
-	const struct timespec malformed = {0, -1};
-
-	cr_assert_eq(baton_quiesce(NULL, 0, NULL, &malformed), -EINVAL);
 }
 
 Test(quiesce, submits_queue_up_on_all_until_the_end, .timeout = 10)
@@ -56,7 +49,7 @@ Test(quiesce, submits_queue_up_on_all_until_the_end, .timeout = 10)
 	stash_init(&stash);
 	config.executor = &stash.executor;
 	accounts_init(&accounts, &config);
-	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, NULL), 0);
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held), 0);
 	for (size_t i = 0; i < ACCOUNTS; i++) {
 		step_init(&steps[i], &journals[i], 0, NULL);
 		cr_assert_eq(baton_submit(&accounts.resources[i], &steps[i].task), 0);
@@ -81,14 +74,14 @@ Test(quiesce, the_same_resource_may_be_named_twice, .timeout = 10)
 	accounts_init(&accounts, NULL);
 	set[0] = set[2] = &accounts.resources[1];
 	set[1] = &accounts.resources[0];
-	cr_assert_eq(baton_quiesce(set, 3, held, NULL), 0);
+	cr_assert_eq(baton_quiesce(set, 3, held), 0);
 	cr_assert_eq(baton_quiesce_end(held, 3), 0);
 	accounts_end(&accounts);
 }
 
 Test(quiesce, a_deadline_that_passes_undoes_it_all, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(10);
+	uint64_t deadline = deadline_in_ms(10);
 	struct journal journal = {0};
 	struct accounts accounts;
 	struct occupant occupant;
@@ -96,7 +89,8 @@ Test(quiesce, a_deadline_that_passes_undoes_it_all, .timeout = 10)
 
 	accounts_init(&accounts, NULL);
 	occupy(&occupant, &accounts.resources[2]);
-	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_quiesce_until(accounts.set, ACCOUNTS, accounts.held, deadline),
+	             -ETIMEDOUT);
 	for (int i = 0; i < ACCOUNTS; i++) {
 		cr_assert_not(baton_suspension_is_effective(&accounts.held[i]));
 		cr_assert_eq(baton_resource_resume(&accounts.held[i]), -EINVAL);
@@ -117,7 +111,7 @@ Test(quiesce, a_closed_one_undoes_it_all, .timeout = 10)
 
 	accounts_init(&accounts, NULL);
 	cr_assert_eq(baton_resource_close(&accounts.resources[2]), 0);
-	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, NULL), -EPIPE);
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held), -EPIPE);
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&accounts.resources[0], &step.task), 0);
 	cr_assert_eq(journal.count, 1);
@@ -158,7 +152,7 @@ Test(quiesce, what_is_resumed_first_may_wait_for_what_is_resumed_last, .timeout 
 	config.executor = &stash.executor;
 	accounts_init(&accounts, &config);
 	partner.other = &accounts.resources[ACCOUNTS - 1];
-	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, NULL), 0);
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held), 0);
 	cr_assert_eq(baton_submit(&accounts.resources[0], &partner.task), 0);
 	cr_assert_eq(baton_quiesce_end(accounts.held, ACCOUNTS), 0);
 	cr_assert(partner.ran);
@@ -209,7 +203,7 @@ static void *mover_main(void *arg)
 		struct baton_suspension held[2];
 		long before;
 
-		if (baton_quiesce(set, 2, held, NULL)) {
+		if (baton_quiesce(set, 2, held)) {
 			transfer->errors++;
 			continue;
 		}
@@ -255,7 +249,7 @@ static void orders(struct baton_resource **set, size_t fixed, size_t count)
 	struct baton_suspension held[7];
 
 	if (fixed == count) {
-		cr_assert_eq(baton_quiesce(set, count, held, NULL), 0);
+		cr_assert_eq(baton_quiesce(set, count, held), 0);
 		for (size_t i = 1; i < count; i++)
 			cr_assert_lt(held[i - 1]._resource, held[i]._resource);
 		cr_assert_eq(baton_quiesce_end(held, count), 0);
@@ -298,11 +292,11 @@ static void *quiesce_held(void *arg)
 	struct holding *holding = arg;
 	struct baton_resource *set[2] = {&holding->resources[0], &holding->resources[1]};
 	struct baton_suspension suspensions[2] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT};
-	const struct timespec deadline = deadline_in_ms(100000);
+	const uint64_t deadline = deadline_in_ms(100000);
 
 	for (int timed = 0; timed < 2; timed++)
 		holding->status[timed] =
-			baton_quiesce(set, 2, suspensions, timed ? &deadline : NULL);
+			baton_quiesce_until(set, 2, suspensions, timed ? deadline : BATON_FOREVER);
 	return NULL;
 }
 
@@ -347,7 +341,7 @@ static int caller_run(struct baton_task *task)
  * mark cancels must not wait, on this thread, for what this thread has suspended. */
 Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(5000);
+	uint64_t deadline = deadline_in_ms(5000);
 
 	/* Cancelled before: without and with a deadline; and meanwhile. */
 	for (int round = 0; round < 3; round++) {
@@ -372,8 +366,8 @@ Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 		cr_assert_eq(baton_submit_later(&accounts.resources[1], &step.task), 0);
 		if (round < 2)
 			cr_assert_eq(baton_resource_cancel_pending(&accounts.resources[1]), 0);
-		cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held,
-		                           round == 1 ? &deadline : NULL),
+		cr_assert_eq(baton_quiesce_until(accounts.set, ACCOUNTS, accounts.held,
+		                                 round == 1 ? deadline : BATON_FOREVER),
 		             0);
 		if (round == 2) {
 			stash_run(&stash); /* the executor has come, and finds it suspended */
@@ -454,7 +448,7 @@ static void quiesce_beside(struct nesting *nesting)
 	for (int i = 0; i < NESTED_SET; i++)
 		set[i] = &nesting->resources[i];
 	while (atomic_load(&nesting->moving)) {
-		int error = baton_quiesce(set, NESTED_SET, suspensions, NULL);
+		int error = baton_quiesce(set, NESTED_SET, suspensions);
 		long sum = 0;
 
 		cr_assert(error == 0 || error == -EDEADLK);

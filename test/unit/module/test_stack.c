@@ -34,8 +34,7 @@ static int calls_with_label(struct level *level)
 
 static int calls_with_deadline(struct level *level)
 {
-	const struct timespec deadline = deadline_in_ms(60000);
-	const struct baton_call_options options = {.fn = descends, .deadline = &deadline};
+	const struct baton_call_options options = {.fn = descends, .timeout_ns = 60 * BATON_SECOND};
 
 	return baton_call_with(&level->resource, &options, NULL);
 }
@@ -96,14 +95,14 @@ static int waits(struct level *level)
 {
 	baton_task_init(&level->task, task_descends, &level->future);
 	MUST(baton_submit_later(&level->resource, &level->task) == 0);
-	return baton_future_wait(&level->future, NULL);
+	return baton_future_wait(&level->future);
 }
 
 static int awaits(struct level *level)
 {
 	baton_task_init(&level->task, task_descends, NULL);
 	MUST(baton_submit_later(&level->resource, &level->task) == 0);
-	return baton_resource_await(&level->resource, NULL);
+	return baton_resource_await(&level->resource);
 }
 
 static int calls_behind(struct level *level)
@@ -118,7 +117,7 @@ static int awaits_cancelled(struct level *level)
 	baton_task_init(&level->task, rests, NULL);
 	MUST(baton_submit_later(&level->resource, &level->task) == 0);
 	MUST(baton_resource_cancel_pending(&level->resource) == 0);
-	return baton_resource_await(&level->resource, NULL);
+	return baton_resource_await(&level->resource);
 }
 
 static int quiesces_cancelled(struct level *level)
@@ -129,7 +128,7 @@ static int quiesces_cancelled(struct level *level)
 	baton_task_init(&level->task, rests, NULL);
 	MUST(baton_submit_later(&level->resource, &level->task) == 0);
 	MUST(baton_resource_cancel_pending(&level->resource) == 0);
-	error = baton_quiesce(&resource, 1, &level->suspension, NULL);
+	error = baton_quiesce(&resource, 1, &level->suspension);
 	if (!error)
 		MUST(baton_quiesce_end(&level->suspension, 1) == 0);
 	return error;
@@ -182,13 +181,13 @@ static int runs_task(struct level *level)
 /* The resource is suspended, so that the wait does not help but drives. */
 static int drives(struct level *level)
 {
-	const struct timespec deadline = deadline_in_ms(5);
+	const uint64_t deadline = deadline_in_ms(5);
 
 	MUST(baton_resource_suspend(&level->resource, &level->suspension) == 0);
 	MUST(baton_executor_schedule(baton_manual_executor(manual), &level->job.job) == 0);
 	baton_task_init(&level->task, rests, &level->future);
 	MUST(baton_submit_later(&level->resource, &level->task) == 0);
-	return baton_future_wait(&level->future, &deadline);
+	return baton_future_wait_until(&level->future, deadline);
 }
 
 static int source_descends(struct baton_source *source)

@@ -47,7 +47,7 @@ Test(suspend_lower, of_an_idle_resource_only_the_first_lane_runs, .timeout = 10)
 	begin();
 	suspend_lower(&lowered.suspension);
 	cr_assert(baton_suspension_is_effective(&lowered.suspension));
-	cr_assert_eq(baton_suspension_wait(&lowered.suspension, NULL), 0);
+	cr_assert_eq(baton_suspension_wait(&lowered.suspension), 0);
 	cr_assert_not(baton_resource_is_idle(&lowered.scene->resource));
 	submit_all();
 	RAN(0, 2);
@@ -160,7 +160,7 @@ Test(suspend_lower, several_and_of_the_whole_resource, .timeout = 10)
 	cr_assert_eq(baton_resource_resume(&whole), 0);
 	RAN(0, 2);
 	cr_assert_eq(baton_resource_resume_later(&lowered.suspension), 0);
-	cr_assert_eq(baton_resource_await(&lowered.scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&lowered.scene->resource), 0);
 	RAN(0, 2, 1, 3);
 	/* The whole resource is resumed while nothing waits: it is not idle. */
 	suspend_lower(&other);
@@ -178,7 +178,7 @@ static void *answer(void *arg)
 
 Test(suspend_lower, calls_run_and_awaits_wait, .timeout = 10)
 {
-	struct timespec soon = deadline_in_ms(1);
+	uint64_t soon = deadline_in_ms(1);
 	void *value = NULL;
 
 	begin();
@@ -186,9 +186,9 @@ Test(suspend_lower, calls_run_and_awaits_wait, .timeout = 10)
 	submit_all();
 	cr_assert_eq(baton_call(&lowered.scene->resource, answer, &soon, &value), 0);
 	cr_assert_eq(value, (void *)&soon);
-	cr_assert_eq(baton_resource_await(&lowered.scene->resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&lowered.scene->resource, soon), -ETIMEDOUT);
 	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
-	cr_assert_eq(baton_resource_await(&lowered.scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&lowered.scene->resource), 0);
 	RAN(0, 2, 1, 3);
 	scene_end(lowered.scene);
 }
@@ -196,13 +196,13 @@ Test(suspend_lower, calls_run_and_awaits_wait, .timeout = 10)
 /* The resource is not released meanwhile: it rests. */
 Test(suspend_lower, an_await_of_what_is_over_does_not_wait_for_the_resume, .timeout = 10)
 {
-	const struct timespec late = deadline_in_ms(5000);
+	const uint64_t late = deadline_in_ms(5000);
 
 	begin();
 	suspend_lower(&lowered.suspension);
 	cr_assert_eq(mark_step_submit(&lowered.steps[0], lowered.scene), 0);
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(baton_resource_await(&lowered.scene->resource, &late), 0);
+		cr_assert_eq(baton_resource_await_until(&lowered.scene->resource, late), 0);
 	cr_assert_eq(mark_step_submit(&lowered.steps[2], lowered.scene), 0);
 	RAN(0, 2);
 	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
@@ -216,9 +216,9 @@ Test(suspend_lower, what_waits_can_be_cancelled, .timeout = 10)
 	submit_all();
 	cr_assert_eq(baton_future_cancel(&lowered.futures[1]), 0);
 	cr_assert_eq(baton_resource_cancel_pending(&lowered.scene->resource), 0);
-	cr_assert_eq(baton_future_wait(&lowered.futures[1], NULL), 0);
+	cr_assert_eq(baton_future_wait(&lowered.futures[1]), 0);
 	cr_assert_eq(baton_future_status(&lowered.futures[1]), -ECANCELED);
-	cr_assert_eq(baton_future_wait(&lowered.futures[3], NULL), 0);
+	cr_assert_eq(baton_future_wait(&lowered.futures[3]), 0);
 	cr_assert_eq(baton_future_status(&lowered.futures[3]), -ECANCELED);
 	RAN(0, 2);
 	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
@@ -257,7 +257,7 @@ Test(suspend_lower, what_a_window_admits_waits_too, .timeout = 10)
 	struct baton_windowed tasks[2];
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct baton_window window;
-	struct timespec soon;
+	uint64_t soon;
 
 	begin();
 	baton_window_init(&window, &lowered.scene->resource, 0);
@@ -271,7 +271,7 @@ Test(suspend_lower, what_a_window_admits_waits_too, .timeout = 10)
 	cr_assert_not(baton_future_is_complete(&futures[0]));
 	cr_assert(baton_future_is_complete(&futures[1]));
 	soon = deadline_in_ms(10);
-	cr_assert_eq(baton_resource_await(&lowered.scene->resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&lowered.scene->resource, soon), -ETIMEDOUT);
 	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
 	cr_assert(baton_future_is_complete(&futures[0]));
 	RAN(100, 100);

@@ -8,12 +8,12 @@
 Test(suspend_others, await_waits_for_the_resume, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct timespec deadline = deadline_in_ms(10);
+	uint64_t deadline = deadline_in_ms(10);
 
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
-	cr_assert_eq(baton_resource_await(&fix.resource, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await_until(&fix.resource, deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	fixture_end();
 }
 
@@ -31,7 +31,7 @@ static void *awaited_main(void *arg)
 	struct awaited *awaited = arg;
 
 	atomic_store(&awaited->tid, thread_id());
-	atomic_store(&awaited->result, baton_resource_await(&awaited->ledger.resource, NULL));
+	atomic_store(&awaited->result, baton_resource_await(&awaited->ledger.resource));
 	return NULL;
 }
 
@@ -179,7 +179,7 @@ Test(suspend_others, a_shutdown_of_the_executor_leaves_it_suspended, .timeout = 
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	gate_open(&fix.occupant.leave);
-	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+	cr_assert_eq(baton_suspension_wait(&suspension), 0);
 	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 	cr_assert_eq(fix.journal.count, 0);

@@ -29,7 +29,7 @@ static void begin(void)
 static void over(struct baton_resource *resource)
 {
 	cr_assert_eq(baton_resource_close(resource), 0);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	baton_board_leave(board, resource);
 }
 
@@ -92,7 +92,7 @@ static void *withdraw(void *arg)
 static void resume(void)
 {
 	cr_assert_eq(baton_resource_resume(&suspensions[0]), 0);
-	cr_assert_eq(baton_resource_await(&topic, NULL), 0);
+	cr_assert_eq(baton_resource_await(&topic), 0);
 }
 
 Test(who, an_idle_resource_is_suspended_in_no_task_and_in_one, .timeout = 5)
@@ -139,7 +139,7 @@ static void suspend_beside_a_task(baton_call_fn suspend)
 	cr_assert_eq(baton_call(&other, suspend, &topic, NULL), 0);
 	atomic_store(&runner.go, true);
 	thread_join(thread);
-	cr_assert_eq(baton_suspension_wait(&suspensions[0], NULL), 0);
+	cr_assert_eq(baton_suspension_wait(&suspensions[0]), 0);
 }
 
 Test(who, not_the_runner_that_meets_the_mark, .timeout = 5)
@@ -183,7 +183,7 @@ Test(who, a_detached_task_holds_and_is_not_taken_for_a_suspension, .timeout = 5)
 	expect(BATON__CAUSE_DETACHED, gettid(), detach, &topic);
 	expect_told(&topic, gettid(), true);
 	cr_assert_eq(baton_detached_complete(&token, 0, NULL), 0);
-	cr_assert_eq(baton_resource_await(&topic, NULL), 0);
+	cr_assert_eq(baton_resource_await(&topic), 0);
 	(void)suspend_it(&topic);
 	expect(BATON__CAUSE_SUSPENDED, gettid(), NULL, NULL);
 	expect_told(&topic, gettid(), false);
@@ -217,7 +217,7 @@ Test(who, a_queue_keeps_its_links, .timeout = 5)
 	cr_assert_eq(baton_post(&resources[1], nothing, NULL), 0);
 	cr_assert_eq(baton_post(&resources[2], nothing, NULL), 0);
 	(void)suspend_it(&resources[1]);
-	cr_assert_eq(baton_suspension_wait(&suspensions[0], NULL), 0);
+	cr_assert_eq(baton_suspension_wait(&suspensions[0]), 0);
 	cr_assert(baton__turn_seems_shelved(&resources[1]));
 	cr_assert_not(baton__turn_seems_held(&resources[1]), "the waiter has helped");
 	cr_assert_eq((uintptr_t)resources[1]._job._next & 1, 0);
@@ -225,7 +225,7 @@ Test(who, a_queue_keeps_its_links, .timeout = 5)
 	cr_assert_eq(baton_resource_resume(&suspensions[0]), 0);
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(baton_resource_close(&resources[i]), 0);
-		cr_assert_eq(baton_resource_await(&resources[i], NULL), 0);
+		cr_assert_eq(baton_resource_await(&resources[i]), 0);
 	}
 	baton_manual_destroy(manual);
 }

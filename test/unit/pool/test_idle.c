@@ -32,7 +32,7 @@ Test(idle, wakes_the_last_to_fall_asleep, .timeout = 10)
 	cr_assert(baton__idle_notify(&set.idle));
 	cr_assert(is_woken(&set, 2));
 	cr_assert_not(is_woken(&set, 1));
-	(void)baton__idle_wait(&set.idle, 2, NULL);
+	(void)baton__idle_wait(&set.idle, 2, BATON_FOREVER);
 	cr_assert_eq(baton__idle_asleep(&set.idle), 2);
 	free(set.sleepers);
 }
@@ -149,7 +149,7 @@ static void *sleeper_main(void *arg)
 			(void)baton__idle_notify(idle);
 		if (atomic_load(&dormitory->ending))
 			break;
-		(void)baton__idle_wait(idle, self, NULL);
+		(void)baton__idle_wait(idle, self, BATON_FOREVER);
 		searching = true;
 	}
 	return NULL;

@@ -312,7 +312,7 @@ Test(policy, accepted_jobs_are_counted_when_asked_for, .timeout = 20)
 		             0);
 		cr_assert_eq(baton_pool_shutdown(pool), 0);
 		cr_assert_eq(baton_pool_submit(pool, &works[2].job), -ESHUTDOWN);
-		cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+		cr_assert_eq(baton_pool_await(pool), 0);
 		baton_pool_stats_read(pool, &stats);
 		cr_assert_eq(stats.accepted, counted ? 2 : 0, "the refused one is not counted");
 		cr_assert_eq(stats.executed, 2);

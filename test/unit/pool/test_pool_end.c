@@ -27,7 +27,7 @@ Test(pool_end, ends_when_it_is_shut_down_at_any_time_of_its_sleep, .timeout = 30
 
 		work_for_ns((uint64_t)(round % 100) * 1000);
 		cr_assert_eq(baton_pool_shutdown(pool), 0);
-		cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+		cr_assert_eq(baton_pool_await(pool), 0);
 		cr_assert_eq(baton_pool_destroy(pool), 0);
 	}
 }
@@ -54,7 +54,7 @@ Test(pool_end, can_be_shut_down_inside_a_job, .timeout = 10)
 		works[i].number = error == 0;
 	}
 	until_at_least(&works[10].ran, 1);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
 	cr_assert_eq(works[10].result, 0);
 	for (size_t i = 0; i < 20; i++)
 		cr_assert_eq(atomic_load(&works[i].ran), works[i].number);
@@ -69,14 +69,14 @@ Test(pool_end, can_be_shut_down_inside_a_job, .timeout = 10)
 Test(pool_end, accepts_hand_offs_after_shutdown_until_all_has_run, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(2);
-	struct timespec soon;
+	uint64_t soon;
 	struct work work;
 	struct work refused;
 	struct plug plug;
 	atomic_int done = 0;
 
 	plug_in(&plug, pool);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), -EINVAL);
+	cr_assert_eq(baton_pool_await(pool), -EINVAL);
 	cr_assert_eq(baton_pool_shutdown(pool), 0);
 	work_init(&refused, work_run, pool, NULL);
 	for (int i = 0; i < 100; i++) {
@@ -86,9 +86,9 @@ Test(pool_end, accepts_hand_offs_after_shutdown_until_all_has_run, .timeout = 10
 		until_at_least(&done, i + 1);
 	}
 	soon = deadline_in_ms(20);
-	cr_assert_eq(baton_pool_await_termination(pool, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_pool_await_until(pool, soon), -ETIMEDOUT);
 	gate_open(&plug.leave);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
 	cr_assert_eq(baton_executor_schedule(baton_pool_executor(pool), &refused.job.job),
 	             -ESHUTDOWN);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
@@ -111,7 +111,7 @@ Test(pool_end, shutdown_now_returns_the_jobs_that_nobody_has_taken, .timeout = 1
 	cr_assert_eq(baton_executor_schedule(baton_pool_executor(pool), &works[0].job.job),
 	             -ESHUTDOWN);
 	gate_open(&plug.leave);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
 	while (jobs) {
 		struct baton_job *next = baton_job_next(jobs);
 
@@ -294,7 +294,7 @@ Test(pool_end, does_not_come_while_a_withdrawer_has_jobs_in_its_hands, .timeout 
 			cr_assert_eq(baton_pool_submit(pool, &works[i].job), 0);
 		}
 		cr_assert_eq(baton_pool_shutdown(pool), 0);
-		cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+		cr_assert_eq(baton_pool_await(pool), 0);
 		withdrawer_stop(&withdrawer);
 		for (size_t i = 0; i < 20; i++) {
 			cr_assert_eq(atomic_load(&works[i].ran), 1);

@@ -40,7 +40,7 @@ static void work_note_thread(struct baton_plain_job *job)
 
 	work->thread = pthread_self();
 	MUST(pthread_getname_np(pthread_self(), work->name, sizeof(work->name)) == 0);
-	work->result = baton_pool_await_termination(work->pool, NULL);
+	work->result = baton_pool_await(work->pool);
 	MUST(baton_pool_destroy(work->pool) == work->result);
 	work_finish(work);
 }
@@ -244,7 +244,7 @@ static void work_end_other(struct baton_plain_job *job)
 	struct work *work = work_of(job);
 
 	MUST(baton_pool_shutdown(work->pool) == 0);
-	work->result = baton_pool_await_termination(work->pool, NULL);
+	work->result = baton_pool_await(work->pool);
 	MUST(baton_pool_destroy(work->pool) == 0);
 	work_finish(work);
 }

@@ -53,7 +53,7 @@ static struct baton_pool *pool_with(size_t workers, size_t spares, uint64_t keep
 
 static void deed_wait(struct deed *deed)
 {
-	MUST(baton_future_wait(deed->future, NULL) == 0);
+	MUST(baton_future_wait(deed->future) == 0);
 }
 
 static void deed_fulfil(struct deed *deed)
@@ -88,7 +88,7 @@ static struct baton_future late = BATON_FUTURE_INIT;
 
 static int task_wait(struct baton_task *task)
 {
-	return baton_future_wait(&late, NULL);
+	return baton_future_wait(&late);
 }
 
 Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
@@ -117,7 +117,7 @@ Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 	step_init(&step, &journal, 0, &late);
 	cr_assert_eq(baton_submit(&target, &step.task), 0);
 	for (int i = 0; i < 4; i++)
-		cr_assert_eq(baton_future_wait(&futures[i], NULL), 0);
+		cr_assert_eq(baton_future_wait(&futures[i]), 0);
 	cr_assert_geq(pool_stats(pool).spares_started, 2);
 	for (int i = 0; i < 4; i++)
 		resource_end(&waiters[i]);
@@ -302,7 +302,7 @@ Test(spares, shutdown_waits_for_a_job_without_a_place, .timeout = 10)
 	struct deed blocks, next;
 	atomic_int ran = 0;
 	sem_t gate;
-	struct timespec soon = deadline_in_ms(30);
+	uint64_t soon = deadline_in_ms(30);
 
 	gate_init(&gate);
 	blocks.gate = &gate;
@@ -310,9 +310,9 @@ Test(spares, shutdown_waits_for_a_job_without_a_place, .timeout = 10)
 	deed_submit(&next, pool, &ran, NULL);
 	until_at_least(&ran, 1); /* a spare has the place now */
 	cr_assert_eq(baton_pool_shutdown(pool), 0);
-	cr_assert_eq(baton_pool_await_termination(pool, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_pool_await_until(pool, soon), -ETIMEDOUT);
 	gate_open(&gate);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
 	cr_assert_eq(atomic_load(&ran), 2);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

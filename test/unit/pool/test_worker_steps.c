@@ -9,13 +9,13 @@
 static int limited;
 static int unlimited;
 
-static bool sleeps(struct baton__idle *idle, size_t worker, const struct timespec *deadline)
+static bool sleeps(struct baton__idle *idle, size_t worker, uint64_t deadline_ns)
 {
 	(void)idle;
 	(void)worker;
-	limited += deadline != NULL;
-	unlimited += deadline == NULL;
-	return !deadline || limited > 1;
+	limited += deadline_ns != BATON_FOREVER;
+	unlimited += deadline_ns == BATON_FOREVER;
+	return deadline_ns == BATON_FOREVER || limited > 1;
 }
 
 #define baton__idle_wait sleeps

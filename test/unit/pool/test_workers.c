@@ -105,7 +105,7 @@ Test(workers, their_counters_add_up, .timeout = 10)
 		cr_assert_eq(baton_pool_submit(pool, &jobs[i].job), 0);
 	}
 	cr_assert_eq(baton_pool_shutdown(pool), 0);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
 	baton_pool_stats_read(pool, &all);
 	for (size_t i = 0; i < 3; i++) {
 		cr_assert_eq(baton_pool_worker_stats_read(pool, i, &one), 0);
@@ -142,30 +142,28 @@ static void gated_run(struct baton_plain_job *job)
 Test(workers, termination_is_awaited_after_a_shutdown_only, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(2);
-	struct timespec deadline = deadline_in_ms(10);
-	struct timespec malformed = {1, 1000000000};
+	uint64_t deadline = deadline_in_ms(10);
 	struct gated gated = {.job = BATON_PLAIN_JOB_INIT(gated_run, NULL)};
 	struct baton_plain_job late = BATON_PLAIN_JOB_INIT(gated_run, NULL);
 	struct baton_job *jobs = &late.job;
 
 	gate_init(&gated.entered);
 	gate_init(&gated.leave);
-	cr_assert_eq(baton_pool_await_termination(pool, &deadline), -EINVAL);
+	cr_assert_eq(baton_pool_await_until(pool, deadline), -EINVAL);
 	cr_assert_eq(baton_pool_submit(pool, &gated.job), 0);
 	gate_pass(&gated.entered);
 	cr_assert_eq(baton_pool_shutdown(pool), 0);
 	cr_assert_eq(baton_pool_shutdown(pool), -EALREADY);
 	cr_assert_eq(baton_pool_submit(pool, &late), -ESHUTDOWN);
-	cr_assert_eq(baton_pool_await_termination(pool, &malformed), -EINVAL);
-	cr_assert_eq(baton_pool_await_termination(pool, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_pool_await_until(pool, deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), 0, "harder than before");
 	cr_assert_null(jobs);
 	jobs = &late.job;
 	cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), -EALREADY);
 	cr_assert_eq(jobs, &late.job);
 	gate_open(&gated.leave);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
+	cr_assert_eq(baton_pool_await(pool), 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
@@ -362,7 +360,7 @@ static void until_idle(struct hot *hot)
 {
 	while (atomic_load(hot->left) > 0)
 		sched_yield();
-	cr_assert_eq(baton_resource_await(&hot->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&hot->resource), 0);
 	resource_end(&hot->resource);
 }
 

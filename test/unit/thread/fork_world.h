@@ -221,7 +221,7 @@ static void *runs_the_loop(void *arg)
 
 static void *waits(void *arg)
 {
-	MUST(baton_future_wait(world.waiting, NULL) == 0);
+	MUST(baton_future_wait(world.waiting) == 0);
 	return NULL;
 }
 
@@ -270,7 +270,7 @@ static void resources_begin(void)
 	baton_resource_init(&world.later, &world.config_later);
 	baton_resource_init(&world.closed, config);
 	MUST(baton_resource_close(&world.closed) == 0);
-	MUST(baton_resource_await(&world.closed, NULL) == 0);
+	MUST(baton_resource_await(&world.closed) == 0);
 	baton_resource_init(&world.slow, &world.config_slow);
 	baton_lanes_init(&world.lanes, world.lane, 2, NULL);
 	baton_resource_set_lanes(&world.limited, &world.lanes);
@@ -354,7 +354,7 @@ static void modules_begin(void)
 	MUST(baton_admission_close(&world.closing, BATON_ADMISSION_RUN) == 0);
 	MUST(baton_admission_init(&world.ended, &admission) == 0);
 	MUST(baton_admission_close(&world.ended, BATON_ADMISSION_RUN) == 0);
-	MUST(baton_admission_await(&world.ended, NULL) == 0);
+	MUST(baton_admission_await(&world.ended) == 0);
 	MUST(baton_mainloop_create(&world.mainloop, NULL) == 0);
 	baton_source_init(&world.source, &world.mainloop, &source_config, "source");
 	MUST(baton_source_start(&world.source) == 0);
@@ -406,7 +406,7 @@ static void world_end(void)
 	while (world.threads)
 		thread_join(world.thread[--world.threads]);
 	(void)baton_manual_run_until_idle(world.manual);
-	cr_assert_eq(baton_future_wait(world.waiting, NULL), 0);
+	cr_assert_eq(baton_future_wait(world.waiting), 0);
 	cr_assert_eq(baton_future_state(&world.queued), BATON_DONE, "the parent goes on");
 }
 

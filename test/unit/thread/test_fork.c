@@ -61,12 +61,12 @@ static int everything_works(void *arg)
 	baton_resource_init(&resource, &config);
 	CHECK(2, baton_post(&resource, count, &counter) == 0);
 	CHECK(3, baton_async(&resource, count, &counter, &future) == 0);
-	CHECK(4, baton_future_wait(future, NULL) == 0);
+	CHECK(4, baton_future_wait(future) == 0);
 	baton_future_unref(future);
 	CHECK(5, baton_call(&resource, count, &counter, NULL) == 0);
 	CHECK(6, counter == 3);
 	CHECK(7, baton_resource_close(&resource) == 0);
-	CHECK(8, baton_resource_await(&resource, NULL) == 0);
+	CHECK(8, baton_resource_await(&resource) == 0);
 	CHECK(9, baton_pool_destroy(pool) == 0);
 	return 0;
 }
@@ -206,7 +206,7 @@ static int pool_is_refused(void *arg)
 	CHECK(7, baton_async(&parent->later, count, &counter, &async) == -ECHILD && !async);
 	CHECK(8, baton_call(&parent->later, count, &counter, NULL) == -ECHILD);
 	CHECK(9, baton_future_state(&future) == BATON_PENDING);
-	CHECK(10, baton_pool_await_termination(parent->pool, NULL) == -ECHILD);
+	CHECK(10, baton_pool_await(parent->pool) == -ECHILD);
 	CHECK(11, baton_pool_destroy(parent->pool) == -ECHILD);
 	CHECK(12, counter == 0 && journal.count == 0);
 	return 0;
@@ -275,7 +275,7 @@ Test(fork, the_child_of_a_process_with_the_default_pool_is_refused, .timeout = 1
 static int running_is_refused(void *arg)
 {
 	struct parent *parent = arg;
-	struct timespec deadline = deadline_in_ms(60000);
+	uint64_t deadline = deadline_in_ms(60000);
 	struct baton_future *futures[1] = {parent->future};
 	struct baton_future *async = NULL;
 	struct journal journal = {0};
@@ -289,11 +289,11 @@ static int running_is_refused(void *arg)
 	CHECK(3, baton_post(&parent->resource, count, &counter) == -ECHILD);
 	CHECK(4, baton_async(&parent->resource, count, &counter, &async) == -ECHILD && !async);
 	CHECK(5, baton_call(&parent->resource, count, &counter, NULL) == -ECHILD);
-	CHECK(6, baton_future_wait(parent->future, NULL) == -ECHILD);
-	CHECK(7, baton_future_wait(parent->future, &deadline) == -ECHILD);
-	CHECK(8, baton_future_wait_any(futures, 1, NULL, &index) == -ECHILD && index == 7);
-	CHECK(9, baton_future_wait_all(futures, 1, NULL) == -ECHILD);
-	CHECK(10, baton_resource_await(&parent->resource, NULL) == -ECHILD);
+	CHECK(6, baton_future_wait(parent->future) == -ECHILD);
+	CHECK(7, baton_future_wait_until(parent->future, deadline) == -ECHILD);
+	CHECK(8, baton_future_wait_any(futures, 1, &index) == -ECHILD && index == 7);
+	CHECK(9, baton_future_wait_all(futures, 1) == -ECHILD);
+	CHECK(10, baton_resource_await(&parent->resource) == -ECHILD);
 	CHECK(11, baton_resource_close_then(&parent->resource, &step.task) == -ECHILD);
 	CHECK(12, counter == 0 && journal.count == 0);
 	return 0;
@@ -311,7 +311,7 @@ Test(fork, while_a_task_runs_elsewhere_the_child_is_refused, .timeout = 10)
 	cr_assert_eq(baton_async(&parent.resource, count, &counter, &parent.future), 0);
 	cr_assert_eq(in_child(running_is_refused, &parent), 0);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(parent.future, NULL), 0, "the parent goes on");
+	cr_assert_eq(baton_future_wait(parent.future), 0, "the parent goes on");
 	cr_assert_eq(counter, 1);
 	baton_future_unref(parent.future);
 	resource_end(&parent.resource);

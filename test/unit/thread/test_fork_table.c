@@ -59,7 +59,7 @@ static struct fresh {
 	struct baton_retired retired;
 	struct baton_call_options call;
 	struct baton_future done;
-	struct timespec soon;
+	uint64_t soon;
 } fresh;
 
 /* Where functions put what they make. */
@@ -110,7 +110,13 @@ static void inline_end(void)
 	baton_inline_end_v2(&fresh.resource);
 }
 
-enum timer_call { TIMER_STOP, TIMER_DISARM, TIMER_STOP_THEN, TIMER_STOP_WAIT };
+enum timer_call {
+	TIMER_STOP,
+	TIMER_DISARM,
+	TIMER_STOP_THEN,
+	TIMER_STOP_WAIT,
+	TIMER_STOP_WAIT_UNTIL
+};
 
 /* Was the call refused, whatever the state of the timer? */
 static bool timer_refused(struct baton_timer *timer, enum timer_call call)
@@ -126,8 +132,9 @@ static bool timer_refused(struct baton_timer *timer, enum timer_call call)
 	case TIMER_STOP_THEN:
 		return baton_timer_stop_then(timer, &fresh.promise) == before;
 	case TIMER_STOP_WAIT:
-		return baton_timer_stop_wait(timer, NULL) == -ECHILD &&
-		       baton_timer_stop_wait(timer, &fresh.soon) == -ECHILD;
+		return baton_timer_stop_wait(timer) == -ECHILD;
+	case TIMER_STOP_WAIT_UNTIL:
+		return baton_timer_stop_wait_until(timer, fresh.soon) == -ECHILD;
 	}
 	return false;
 }

@@ -61,7 +61,7 @@ static bool stop_beside(struct told *told, enum stop how)
 		       baton_future_is_complete(&gone);
 		break;
 	default:
-		idle = baton_timer_stop_wait(&told->timer, NULL) == 0;
+		idle = baton_timer_stop_wait(&told->timer) == 0;
 	}
 	return atomic_load(&told->left) && idle;
 }
@@ -167,7 +167,7 @@ static void stop_it(struct baton_timer *timer, int error)
 	struct told *told = baton_container_of(timer, struct told, timer);
 
 	told->error = error;
-	told->armed = baton_timer_stop_wait(timer, NULL);
+	told->armed = baton_timer_stop_wait(timer);
 }
 
 Test(timer_dropped, the_told_function_may_stop_its_timer, .timeout = 10)

@@ -270,9 +270,9 @@ static void real(enum baton_timers_submit submit)
 		cr_assert_eq(baton_timer_arm_at(&bells[i].timer, bells[i].asked), 0);
 	}
 	until_at_least(&rung, COUNT);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	for (int i = 0; i < COUNT; i++) {
-		cr_assert_eq(baton_timer_stop_wait(&bells[i].timer, NULL), 0);
+		cr_assert_eq(baton_timer_stop_wait(&bells[i].timer), 0);
 		cr_assert_eq(bells[i].runs, 1);
 		cr_assert_eq(bells[i].early, 0);
 	}
@@ -349,7 +349,7 @@ Test(timers, the_default_wheel_comes_with_the_first_arm, .timeout = 20)
 	bell.argument = &rung;
 	cr_assert_eq(baton_timer_arm_after(&bell.timer, BATON_MILLISECOND), 0);
 	until_at_least(&rung, 1);
-	cr_assert_eq(baton_timer_stop_wait(&bell.timer, NULL), 0);
+	cr_assert_eq(baton_timer_stop_wait(&bell.timer), 0);
 }
 
 /* Threads that arm and stop the same and different timers while the wheel's thread fires them. */
@@ -407,14 +407,14 @@ static void crowded(enum baton_timers_submit submit)
 	for (int i = 0; i < 3; i++)
 		(void)thread_join(threads[i]);
 	for (int i = 0; i < 16; i++)
-		cr_assert_eq(baton_timer_stop_wait(&crowd.bells[i].timer, NULL), 0);
+		cr_assert_eq(baton_timer_stop_wait(&crowd.bells[i].timer), 0);
 	rung = crowd.rung;
 	/* Now each is good for exactly one run. */
 	for (int i = 0; i < 16; i++)
 		cr_assert_eq(baton_timer_arm_after(&crowd.bells[i].timer, 0), 0);
 	until_at_least(&crowd.rung, rung + 16);
 	for (int i = 0; i < 16; i++) {
-		cr_assert_eq(baton_timer_stop_wait(&crowd.bells[i].timer, NULL), 0);
+		cr_assert_eq(baton_timer_stop_wait(&crowd.bells[i].timer), 0);
 		runs += crowd.bells[i].runs;
 		resource_end(&own[i]);
 	}

@@ -58,7 +58,7 @@ static void ring(struct bell *bell, atomic_int *rung, uint64_t delay_ns)
 	bell->asked = baton_timers_now(timers) + delay_ns;
 	cr_assert_eq(baton_timer_arm_after(&bell->timer, delay_ns), 0);
 	until_at_least(rung, before + 1);
-	cr_assert_eq(baton_timer_stop_wait(&bell->timer, NULL), 0);
+	cr_assert_eq(baton_timer_stop_wait(&bell->timer), 0);
 	cr_assert_eq(bell->early, 0);
 }
 
@@ -184,7 +184,7 @@ Test(timers_lent, timers_run_while_all_workers_are_in_long_jobs, .timeout = 20)
 	for (size_t i = 0; i < workers; i++)
 		gate_open(&plugs[i].leave);
 	cr_assert_eq(baton_resource_close(&bells), 0);
-	cr_assert_eq(baton_resource_await(&bells, NULL), 0);
+	cr_assert_eq(baton_resource_await(&bells), 0);
 	end();
 	cr_assert_eq(threads_named("baton-sentry\n"), 0);
 	free(plugs);
@@ -215,7 +215,7 @@ static int wait_for_timer(struct baton_task *task)
 
 	waiter->status = baton_timer_arm_after(&waiter->timer, BATON_MILLISECOND);
 	if (!waiter->status)
-		waiter->status = baton_future_wait(&waiter->future, NULL);
+		waiter->status = baton_future_wait(&waiter->future);
 	(void)atomic_fetch_add(&waited, 1);
 	return 0;
 }
@@ -248,11 +248,11 @@ Test(timers_lent, timers_run_while_all_workers_wait_for_them, .timeout = 30)
 	}
 	for (int i = 0; i < WAITERS; i++) {
 		cr_assert_eq(baton_resource_close(&waiters[i].resource), 0);
-		cr_assert_eq(baton_resource_await(&waiters[i].resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&waiters[i].resource), 0);
 		cr_assert_eq(waiters[i].status, 0);
 	}
 	cr_assert_eq(baton_resource_close(&bells), 0);
-	cr_assert_eq(baton_resource_await(&bells, NULL), 0);
+	cr_assert_eq(baton_resource_await(&bells), 0);
 	end();
 	baton_manual_destroy(manual);
 }

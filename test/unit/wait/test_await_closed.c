@@ -34,7 +34,7 @@ static int own_list_outer(struct baton_task *task)
 
 	MUST(baton_submit(scene->resource, &scene->inner) == 0);
 	MUST(baton_resource_close(scene->resource) == 0);
-	scene->result = baton_resource_await(scene->resource, NULL);
+	scene->result = baton_resource_await(scene->resource);
 	return 0;
 }
 
@@ -81,7 +81,7 @@ static void *deeper(void *arg)
 	}
 	MUST(baton_submit_later(deep->resource, &deep->step.task) == 0);
 	MUST(baton_resource_close(deep->resource) == 0);
-	deep->result = baton_resource_await(deep->resource, NULL);
+	deep->result = baton_resource_await(deep->resource);
 	return NULL;
 }
 
@@ -111,7 +111,7 @@ Test(await_closed, queued_in_a_pool_that_is_stuck, .timeout = 10)
 	plug_in(&plug, fix.pool);
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert(journal_counts_up(&fix.journal, 0, 1) && journal_here(&fix.journal, 0));
 	baton_resource_deinit(&fix.resource);
 	gate_open(&plug.leave);
@@ -133,7 +133,7 @@ static void lone_run(struct baton_plain_job *job)
 
 	MUST(baton_submit(lone->resource, &lone->step.task) == 0);
 	MUST(baton_resource_close(lone->resource) == 0);
-	lone->result = baton_resource_await(lone->resource, NULL);
+	lone->result = baton_resource_await(lone->resource);
 	gate_open(&lone->over);
 }
 
@@ -188,7 +188,7 @@ static int visited_late_one(struct baton_task *task)
 
 	MUST(baton_resource_close(scene->resource) == 0);
 	gate_open(&scene->late);
-	scene->awaited = baton_resource_await(scene->resource, NULL);
+	scene->awaited = baton_resource_await(scene->resource);
 	return 0;
 }
 
@@ -196,7 +196,7 @@ static void *visited_main(void *arg)
 {
 	struct visited *scene = arg;
 
-	scene->waited = baton_future_wait(&scene->future, NULL);
+	scene->waited = baton_future_wait(&scene->future);
 	atomic_store(&scene->over, 1);
 	return NULL;
 }
@@ -243,9 +243,9 @@ Test(await_closed, by_work_that_its_helper_has_put_off, .timeout = 10)
 
 static void *await_300_ms(void *arg)
 {
-	struct timespec deadline = deadline_in_ms(300);
+	uint64_t deadline = deadline_in_ms(300);
 
-	return (void *)(intptr_t)baton_resource_await(arg, &deadline);
+	return (void *)(intptr_t)baton_resource_await_until(arg, deadline);
 }
 
 static uint64_t process_cpu_ms(void)
@@ -304,7 +304,7 @@ static void last_await(struct last *last)
 {
 	MUST(baton_resource_close(&fix.resource) == 0);
 	atomic_store(&last->awaits, thread_id());
-	last->result = baton_resource_await(&fix.resource, NULL);
+	last->result = baton_resource_await(&fix.resource);
 }
 
 static void last_job(struct baton_plain_job *job)
@@ -406,9 +406,9 @@ Test(await_closed, by_the_only_worker_until_a_token_is_complete, .timeout = 10)
 static void *await_in_vain(void *arg)
 {
 	for (int i = 0; i < 8; i++) {
-		struct timespec deadline = deadline_in_ms(2);
+		uint64_t deadline = deadline_in_ms(2);
 
-		MUST(baton_resource_await(arg, &deadline) == -ETIMEDOUT);
+		MUST(baton_resource_await_until(arg, deadline) == -ETIMEDOUT);
 	}
 	return NULL;
 }

@@ -41,13 +41,14 @@ static void *count_call(void *arg)
 static int wait_for_next(struct ring *ring, int own)
 {
 	int next = (own + 1) % ring->count;
-	struct timespec deadline = deadline_in_ms(100);
+	uint64_t deadline = deadline_in_ms(100);
 
 	if (ring->calls)
 		return baton_call(&ring->resources[next], count_call, ring, NULL);
 	step_init(&ring->steps[own], &ring->journals[next], own, &ring->futures[own]);
 	MUST(baton_submit(&ring->resources[next], &ring->steps[own].task) == 0);
-	return baton_future_wait(&ring->futures[own], own == ring->timed ? &deadline : NULL);
+	return baton_future_wait_until(&ring->futures[own],
+	                               own == ring->timed ? deadline : BATON_FOREVER);
 }
 
 static void *hold_and_wait(void *arg)
@@ -103,7 +104,7 @@ static void ring_run(struct ring *ring, int count)
 		thread_join(threads[i]);
 	for (int i = 0; i < count; i++) {
 		if (!ring->calls)
-			cr_assert_eq(baton_future_wait(&ring->futures[i], NULL), 0);
+			cr_assert_eq(baton_future_wait(&ring->futures[i]), 0);
 		resource_end(&ring->resources[i]);
 	}
 }
@@ -213,7 +214,7 @@ static void *wait_for_unbound(void *arg)
 	struct unbound *unbound = arg;
 
 	atomic_store(&unbound->tid, thread_id());
-	unbound->status = baton_future_wait(&unbound->future, NULL);
+	unbound->status = baton_future_wait(&unbound->future);
 	return NULL;
 }
 
@@ -239,7 +240,7 @@ static void is_closed_by(int (*submit)(struct baton_resource *, struct baton_tas
 	cr_assert_eq(submit(&unbound.resource, &step.task), 0);
 	thread_join(thread);
 	cr_assert_eq(unbound.status, -EDEADLK);
-	cr_assert_eq(baton_future_wait(&unbound.future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&unbound.future), 0);
 	resource_end(&unbound.resource);
 }
 
@@ -306,8 +307,8 @@ static void *hold_and_wait_for_two(void *arg)
 	MUST(baton_submit(&pair->resources[1 - own], &pair->steps[own].task) == 0);
 	if (pair->cancel)
 		(void)baton_future_cancel(&pair->futures[own]);
-	atomic_store(&pair->status[own], pair->all ? baton_future_wait_all(futures, 2, NULL)
-	                                           : baton_future_wait_any(futures, 2, NULL, NULL));
+	atomic_store(&pair->status[own], pair->all ? baton_future_wait_all(futures, 2)
+	                                           : baton_future_wait_any(futures, 2, NULL));
 	return NULL;
 }
 
@@ -341,7 +342,7 @@ static void pair_run(struct pair *pair)
 	for (int i = 0; i < 2; i++)
 		thread_join(threads[i]);
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(baton_future_wait(&pair->futures[i], NULL), 0);
+		cr_assert_eq(baton_future_wait(&pair->futures[i]), 0);
 		resource_end(&pair->resources[i]);
 	}
 }
@@ -392,8 +393,8 @@ static void *link_wait(void *arg)
 		MUST(baton_submit(&wanted->resource, &link->steps[count].task) == 0);
 	}
 	atomic_store(&link->tid, thread_id());
-	link->status = link->all ? baton_future_wait_all(futures, count, NULL)
-	                         : baton_future_wait_any(futures, count, NULL, NULL);
+	link->status = link->all ? baton_future_wait_all(futures, count)
+	                         : baton_future_wait_any(futures, count, NULL);
 	return NULL;
 }
 
@@ -470,7 +471,7 @@ static void *wait_for_queued(void *arg)
 
 	step_init(&step, &journal, 0, &future);
 	MUST(baton_submit_later(queued, &step.task) == 0);
-	MUST(baton_future_wait(&future, NULL) == 0);
+	MUST(baton_future_wait(&future) == 0);
 	return NULL;
 }
 

@@ -10,7 +10,7 @@ struct asker {
 	struct step *next; /* submitted to `own` first */
 	struct baton_future *awaited;
 	struct baton_future *promise;
-	const struct timespec *deadline;
+	uint64_t deadline;
 	int results[4];
 	size_t index;
 };
@@ -22,10 +22,10 @@ static int asks(struct baton_task *task)
 
 	if (asker->next)
 		MUST(baton_submit(asker->own, &asker->next->task) == 0);
-	asker->results[0] = baton_future_wait(asker->awaited, asker->deadline);
-	asker->results[1] = baton_resource_await(asker->own, asker->deadline);
-	asker->results[2] = baton_future_wait_all(futures, 2, asker->deadline);
-	asker->results[3] = baton_future_wait_any(futures, 1, asker->deadline, &asker->index);
+	asker->results[0] = baton_future_wait_until(asker->awaited, asker->deadline);
+	asker->results[1] = baton_resource_await_until(asker->own, asker->deadline);
+	asker->results[2] = baton_future_wait_all_until(futures, 2, asker->deadline);
+	asker->results[3] = baton_future_wait_any_until(futures, 1, asker->deadline, &asker->index);
 	return 0;
 }
 
@@ -37,7 +37,7 @@ static int asks_through(struct baton_task *task)
 	return baton_submit(asker->through, task);
 }
 
-static void all_are_deadlocks(baton_task_fn how, const struct timespec *deadline)
+static void all_are_deadlocks(baton_task_fn how, uint64_t deadline)
 {
 	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct baton_resource through = BATON_RESOURCE_INIT(NULL);
@@ -67,21 +67,21 @@ static void all_are_deadlocks(baton_task_fn how, const struct timespec *deadline
 
 Test(deadlock, waiting_for_the_own_resource, .timeout = 10)
 {
-	all_are_deadlocks(asks, NULL);
+	all_are_deadlocks(asks, BATON_FOREVER);
 }
 
 Test(deadlock, waiting_for_a_resource_held_further_down, .timeout = 10)
 {
-	all_are_deadlocks(asks_through, NULL);
+	all_are_deadlocks(asks_through, BATON_FOREVER);
 }
 
 /* Long before the deadline. */
 Test(deadlock, waiting_for_a_resource_held_here_with_a_deadline, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(60000);
+	uint64_t deadline = deadline_in_ms(60000);
 
-	all_are_deadlocks(asks, &deadline);
-	all_are_deadlocks(asks_through, &deadline);
+	all_are_deadlocks(asks, deadline);
+	all_are_deadlocks(asks_through, deadline);
 }
 
 Test(deadlock, a_task_that_waits_for_itself, .timeout = 10)
@@ -90,6 +90,7 @@ Test(deadlock, a_task_that_waits_for_itself, .timeout = 10)
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct asker asker = {.task = BATON_TASK_INIT(asks, &future),
+	                      .deadline = BATON_FOREVER,
 	                      .own = &own,
 	                      .awaited = &future,
 	                      .promise = &promise};
@@ -106,7 +107,7 @@ static int asks_any(struct baton_task *task)
 	struct baton_future *futures[2] = {asker->awaited, asker->promise};
 
 	MUST(baton_submit(asker->own, &asker->next->task) == 0);
-	asker->results[0] = baton_future_wait_any(futures, 2, NULL, &asker->index);
+	asker->results[0] = baton_future_wait_any(futures, 2, &asker->index);
 	return 0;
 }
 
@@ -124,6 +125,7 @@ Test(deadlock, wait_any_is_none_while_one_of_them_can_end, .timeout = 10)
 	struct journal journal = {0};
 	struct step next;
 	struct asker asker = {.task = BATON_TASK_INIT(asks_any, NULL),
+	                      .deadline = BATON_FOREVER,
 	                      .own = &own,
 	                      .next = &next,
 	                      .awaited = &future,
@@ -192,9 +194,9 @@ static void waits_drive(int kind, uint32_t capture_max)
 		step_init(&steps[i], &journals[i], i, &futures[i]);
 		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_wait(&futures[2], NULL), 0);
+	cr_assert_eq(baton_future_wait(&futures[2]), 0);
 	cr_assert(journal_counts_up(&journals[2], 2, 1) && journal_here(&journals[2], 0));
-	cr_assert_eq(baton_resource_await(&resources[0], NULL), 0);
+	cr_assert_eq(baton_resource_await(&resources[0]), 0);
 	cr_assert_eq(baton_future_state(&futures[0]), BATON_DONE);
 	cr_assert_eq(baton_call(&resources[1], returns_arg, &driven, &value), 0);
 	cr_assert_eq(value, &driven);
@@ -238,7 +240,7 @@ static int deep_run(struct baton_task *task)
 		return 0;
 	deep->result = baton_submit_later(deep->next->resource, &deep->next->task);
 	if (deep->result == 0)
-		deep->result = baton_future_wait(&deep->next->future, NULL);
+		deep->result = baton_future_wait(&deep->next->future);
 	if (deep->result)
 		deep->cycle = baton_deadlock_cycle(NULL, 0);
 	return 0;
@@ -262,7 +264,7 @@ static void goes_deep(int count, int kind, uint32_t capture_max, int *failed)
 		deeps[i].next = i + 1 < count ? &deeps[i + 1] : NULL;
 	}
 	cr_assert_eq(baton_submit_later(&resources[0], &deeps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&deeps[0].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&deeps[0].future), 0);
 	*failed = 0;
 	for (int i = 0; i < count; i++) {
 		resource_end(&resources[i]);
@@ -315,7 +317,7 @@ Test(deadlock, a_depth_names_no_cycle, .timeout = 10)
 	int failed;
 
 	for (int limit = 0; limit <= 1; limit++) {
-		all_are_deadlocks(asks, NULL);
+		all_are_deadlocks(asks, BATON_FOREVER);
 		cr_assert_eq(baton_deadlock_cycle(NULL, 0), 1);
 		goes_deep(DEEP, MANUAL, limits[limit], &failed);
 		cr_assert_gt(failed, 0);
@@ -421,7 +423,7 @@ static int waits_for_the_last(struct baton_task *task)
 	for (int i = 0; i < CROWD; i++)
 		MUST(baton_submit_later(&crowd.resources[i], &crowd.steps[i].task) == 0);
 	gate_open(&crowd.begun);
-	return baton_future_wait(&crowd.futures[0], NULL);
+	return baton_future_wait(&crowd.futures[0]);
 }
 
 static void *holds(void *arg)
@@ -451,7 +453,7 @@ Test(deadlock, a_wait_drives_all_jobs_that_a_task_before_its_own_may_wait_for, .
 	other = thread_start(holds, NULL);
 	gate_pass(&crowd.begun);
 	cr_assert_eq(baton_submit(&crowd.held, &crowd.behind.task), 0);
-	cr_assert_eq(baton_future_wait(&crowd.futures[1], NULL), 0);
+	cr_assert_eq(baton_future_wait(&crowd.futures[1]), 0);
 	cr_assert(journal_counts_up(&crowd.journal, 0, CROWD + 1));
 	thread_join(other);
 	resource_end(&crowd.held);

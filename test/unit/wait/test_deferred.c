@@ -37,7 +37,7 @@ static void fix_begin(uint32_t capture_max)
 	MUST(baton_resource_suspend(&fix.resource, &fix.suspension) == 0);
 	MUST(baton_submit(&fix.resource, &fix.step.task) == 0);
 	baton_pool_shutdown(pool);
-	MUST(baton_pool_await_termination(pool, NULL) == 0);
+	MUST(baton_pool_await(pool) == 0);
 }
 
 static void *nothing_fn(void *arg)
@@ -57,7 +57,7 @@ static int waits(struct baton_task *task)
 {
 	(void)task;
 	MUST(baton_resource_resume(&fix.suspension) == 0);
-	fix.result = baton_future_wait(&fix.future, NULL);
+	fix.result = baton_future_wait(&fix.future);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static int waits_for_any(struct baton_task *task)
 
 	(void)task;
 	MUST(baton_resource_resume(&fix.suspension) == 0);
-	fix.result = baton_future_wait_any(futures, 2, NULL, &index);
+	fix.result = baton_future_wait_any(futures, 2, &index);
 	MUST(index == 1 && baton_future_complete(&promise, 0, NULL) == 0);
 	return 0;
 }
@@ -78,7 +78,7 @@ static int awaits(struct baton_task *task)
 {
 	(void)task;
 	MUST(baton_resource_resume(&fix.suspension) == 0);
-	fix.result = baton_resource_await(&fix.resource, NULL);
+	fix.result = baton_resource_await(&fix.resource);
 	return 0;
 }
 
@@ -185,7 +185,7 @@ static int resumes_and_waits(struct baton_task *task)
 	MUST(baton_resource_resume(&fix.suspension) == 0);
 	crossed.tid = thread_id();
 	gate_open(&crossed.resumed);
-	crossed.result = baton_future_wait(&crossed.future, NULL);
+	crossed.result = baton_future_wait(&crossed.future);
 	return 0;
 }
 
@@ -201,7 +201,7 @@ static int third_waits(struct baton_task *task)
 	crossed.thread = thread_start(outer_main, NULL);
 	gate_pass(&crossed.resumed);
 	until_asleep(crossed.tid);
-	fix.result = baton_future_wait(&fix.future, NULL);
+	fix.result = baton_future_wait(&fix.future);
 	return 0;
 }
 
@@ -300,7 +300,7 @@ static int goes_deep_and_cancels(struct baton_task *task)
 		return 0;
 	}
 	baton_job_cancel(atomic_load(&deep.stash.jobs[0]));
-	fix.result = baton_future_wait(&fix.future, NULL);
+	fix.result = baton_future_wait(&fix.future);
 	return 0;
 }
 

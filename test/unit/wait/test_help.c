@@ -31,7 +31,7 @@ Test(help, a_waiter_of_a_queued_resource_runs_up_to_its_task_itself, .timeout = 
 		step_init(&steps[i], &journal, i, &futures[i]);
 		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_wait(&futures[1], NULL), 0);
+	cr_assert_eq(baton_future_wait(&futures[1]), 0);
 	cr_assert(journal_counts_up(&journal, 0, 2), "up to its own task, not further");
 	cr_assert(journal_here(&journal, 0) && journal_here(&journal, 1));
 	cr_assert_eq(stats.helped, 1);
@@ -57,7 +57,7 @@ Test(help, a_helper_that_runs_everything_leaves_an_entry_that_does_nothing, .tim
 	step_init(&steps[0], &journal, 0, &future);
 	step_init(&steps[1], &journal, 1, NULL);
 	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 	stash_run(&stash);
 	cr_assert(journal_counts_up(&journal, 0, 2));
@@ -81,7 +81,7 @@ Test(help, a_waiter_outside_runs_a_captured_resource_that_was_handed_off, .timeo
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	release(&occupant);
 	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert(journal_here(&journal, 0));
 	stash_run(&stash);
 	resource_end(&resource);
@@ -123,7 +123,7 @@ static int asker_run(struct baton_task *task)
 	} else if (next) {
 		asker->result = baton_submit_later(next->resource, &next->task);
 		if (asker->result == 0)
-			asker->result = baton_future_wait(&next->future, NULL);
+			asker->result = baton_future_wait(&next->future);
 	}
 	if (next && asker->result == 0)
 		asker->value += next->value;
@@ -267,7 +267,7 @@ static int sleeper_run(struct baton_task *task)
 	struct sleeper *sleeper = baton_container_of(task, struct sleeper, task);
 
 	atomic_store(&sleeper->tid, thread_id());
-	sleeper->result = baton_future_wait(sleeper->awaited, NULL);
+	sleeper->result = baton_future_wait(sleeper->awaited);
 	return 0;
 }
 
@@ -396,7 +396,7 @@ static int wait_inside(struct baton_task *task)
 	struct outer_wait *wait = baton_container_of(task, struct outer_wait, task);
 
 	gate_open(&wait->entered);
-	return baton_future_wait(&wait->inner, NULL);
+	return baton_future_wait(&wait->inner);
 }
 
 static void *wait_outside(void *arg)
@@ -407,7 +407,7 @@ static void *wait_outside(void *arg)
 	MUST(baton__thread_attach() == 0);
 	wait->self = baton__self;
 	atomic_store(&wait->tid, thread_id());
-	MUST(baton_future_wait_all(both, 2, NULL) == 0);
+	MUST(baton_future_wait_all(both, 2) == 0);
 	return NULL;
 }
 

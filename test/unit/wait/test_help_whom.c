@@ -54,7 +54,7 @@ static void *nothing(void *arg)
 static int caller_run(struct baton_task *task)
 {
 	struct scene *scene = baton_container_of(task, struct scene, caller);
-	struct timespec deadline = deadline_in_ms(10);
+	uint64_t deadline = deadline_in_ms(10);
 	struct baton_resource *outer = &scene->outer;
 	struct baton_suspension suspension;
 
@@ -62,13 +62,13 @@ static int caller_run(struct baton_task *task)
 	switch (scene->call) {
 	case SUBMIT_UNTIL:
 		MUST(baton_submit(outer, &scene->asked.task) == 0);
-		scene->called = baton_future_wait(&scene->asked_future, &deadline);
+		scene->called = baton_future_wait_until(&scene->asked_future, deadline);
 		break;
 	case AWAIT_UNTIL:
-		scene->called = baton_resource_await(outer, &deadline);
+		scene->called = baton_resource_await_until(outer, deadline);
 		break;
 	case QUIESCE_UNTIL:
-		scene->called = baton_quiesce(&outer, 1, &suspension, &deadline);
+		scene->called = baton_quiesce_until(&outer, 1, &suspension, deadline);
 		if (!scene->called)
 			MUST(baton_quiesce_end(&suspension, 1) == 0);
 		break;
@@ -87,35 +87,35 @@ static void *fulfil_main(void *arg)
 static int waiter_run(struct baton_task *task)
 {
 	struct scene *scene = baton_container_of(task, struct scene, waiter);
-	struct timespec deadline = deadline_in_ms(scene->timeout_ms);
+	uint64_t deadline = deadline_in_ms(scene->timeout_ms);
 	struct baton_future *futures[2] = {&scene->own_future, NULL};
 	pthread_t thread;
 
 	if (!scene->timeout_ms)
-		deadline = (struct timespec){0, 0};
+		deadline = 0;
 	switch (scene->wait) {
 	case UNTIL:
-		scene->waited = baton_future_wait(&scene->own_future, &deadline);
+		scene->waited = baton_future_wait_until(&scene->own_future, deadline);
 		break;
 	case ALL_UNTIL:
-		scene->waited = baton_future_wait_all(futures, 1, &deadline);
+		scene->waited = baton_future_wait_all_until(futures, 1, deadline);
 		break;
 	case AWAIT:
-		scene->waited = baton_resource_await(&scene->inner, &deadline);
+		scene->waited = baton_resource_await_until(&scene->inner, deadline);
 		break;
 	case ANY:
 		futures[1] = &scene->promise;
 		thread = thread_start(fulfil_main, &scene->promise);
-		scene->waited = baton_future_wait_any(futures, 2, NULL, NULL);
+		scene->waited = baton_future_wait_any(futures, 2, NULL);
 		thread_join(thread);
 		break;
 	case ALL:
 		futures[1] = &scene->late_future;
 		MUST(baton_submit(&scene->outer, &scene->late.task) == 0);
-		scene->waited = baton_future_wait_all(futures, 2, NULL);
+		scene->waited = baton_future_wait_all(futures, 2);
 		break;
 	default:
-		scene->waited = baton_future_wait(&scene->own_future, NULL);
+		scene->waited = baton_future_wait(&scene->own_future);
 	}
 	scene->entered_meanwhile = scene->journal.count;
 	return 0;
@@ -151,7 +151,7 @@ static void scene_init(struct scene *scene, enum wait wait, enum call call, uint
 static void scene_end(struct scene *scene)
 {
 	stash_run(&scene->stash);
-	cr_assert_eq(baton_future_wait(&scene->own_future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&scene->own_future), 0);
 	resource_end(&scene->inner);
 	resource_end(&scene->outer);
 }
@@ -221,7 +221,7 @@ Test(help_whom, a_deadline_that_has_passed_lets_nothing_be_entered, .timeout = 1
 			(void)waiter_run(&scene.waiter);
 			cr_assert_eq(scene.waited, -ETIMEDOUT);
 			cr_assert_eq(scene.entered_meanwhile, 0, "%d", wait);
-			cr_assert_eq(baton_future_wait(&scene.own_future, NULL), 0);
+			cr_assert_eq(baton_future_wait(&scene.own_future), 0);
 			(void)baton_manual_run_until_idle(manual);
 			resource_end(&scene.inner);
 			baton_manual_destroy(manual);
@@ -252,14 +252,14 @@ Test(help_whom, a_deadline_for_what_the_helper_holds_passes, .timeout = 10)
 
 Test(help_whom, a_suspension_with_a_deadline_takes_effect_on_a_queued_resource, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(5000);
+	uint64_t deadline = deadline_in_ms(5000);
 	struct baton_suspension suspension;
 	struct baton_resource *resource;
 	struct scene scene;
 
 	scene_init(&scene, PLAIN, CALL, 0);
 	resource = &scene.inner;
-	cr_assert_eq(baton_quiesce(&resource, 1, &suspension, &deadline), 0);
+	cr_assert_eq(baton_quiesce_until(&resource, 1, &suspension, deadline), 0);
 	cr_assert_eq(scene.journal.count, 0, "no task is entered for it");
 	cr_assert_eq(baton_quiesce_end(&suspension, 1), 0);
 	scene_end(&scene);
@@ -286,7 +286,7 @@ static int asker_run(struct baton_task *task)
 
 	MUST(baton_submit_later(&asker->resources[1], &asker->step.task) == 0);
 	(void)pthread_barrier_wait(asker->barrier);
-	asker->result = baton_future_wait_any(futures, 2, NULL, NULL);
+	asker->result = baton_future_wait_any(futures, 2, NULL);
 	return 0;
 }
 

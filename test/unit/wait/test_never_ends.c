@@ -55,7 +55,7 @@ static void submit(struct scene *scene)
 static int waits(struct scene *scene)
 {
 	submit(scene);
-	return baton_future_wait(&scene->future, NULL);
+	return baton_future_wait(&scene->future);
 }
 
 static int waits_for_all(struct scene *scene)
@@ -65,7 +65,7 @@ static int waits_for_all(struct scene *scene)
 
 	submit(scene);
 	MUST(baton_future_complete(&done, 0, NULL) == 0);
-	return baton_future_wait_all(futures, 2, NULL);
+	return baton_future_wait_all(futures, 2);
 }
 
 static int waits_for_any(struct scene *scene)
@@ -73,15 +73,15 @@ static int waits_for_any(struct scene *scene)
 	struct baton_future *futures[2] = {&scene->future, &scene->future};
 
 	submit(scene);
-	return baton_future_wait_any(futures, 2, NULL, NULL);
+	return baton_future_wait_any(futures, 2, NULL);
 }
 
 static int waits_in_time(struct scene *scene)
 {
-	const struct timespec deadline = deadline_in_ms(20);
+	const uint64_t deadline = deadline_in_ms(20);
 
 	submit(scene);
-	return baton_future_wait(&scene->future, &deadline);
+	return baton_future_wait_until(&scene->future, deadline);
 }
 
 static int calls(struct scene *scene)
@@ -99,8 +99,8 @@ static int calls_with_label(struct scene *scene)
 
 static int calls_in_time(struct scene *scene)
 {
-	const struct timespec deadline = deadline_in_ms(20);
-	const struct baton_call_options options = {.fn = returns_arg, .deadline = &deadline};
+	const struct baton_call_options options = {.fn = returns_arg,
+	                                           .timeout_ns = 20 * BATON_MILLISECOND};
 
 	return baton_call_with(scene->b, &options, NULL);
 }
@@ -108,7 +108,7 @@ static int calls_in_time(struct scene *scene)
 static int awaits(struct scene *scene)
 {
 	submit(scene);
-	return baton_resource_await(scene->b, NULL);
+	return baton_resource_await(scene->b);
 }
 
 static int suspends(struct scene *scene)
@@ -116,14 +116,14 @@ static int suspends(struct scene *scene)
 	int error;
 
 	MUST(baton_resource_suspend(scene->b, &scene->own) == 0);
-	error = baton_suspension_wait(&scene->own, NULL);
+	error = baton_suspension_wait(&scene->own);
 	MUST(baton_resource_resume(&scene->own) == 0);
 	return error;
 }
 
 static int quiesces(struct scene *scene)
 {
-	int error = baton_quiesce(&scene->b, 1, &scene->own, NULL);
+	int error = baton_quiesce(&scene->b, 1, &scene->own);
 
 	if (!error)
 		MUST(baton_quiesce_end(&scene->own, 1) == 0);
@@ -142,7 +142,7 @@ static int fans_out(struct scene *scene)
 	int error;
 
 	MUST(baton_fan_out_submit(&scene->b, 1, &options, &fan_out) == 0);
-	error = baton_fan_out_wait(fan_out, NULL);
+	error = baton_fan_out_wait(fan_out);
 	baton_fan_out_unref(fan_out);
 	return error;
 }
@@ -186,14 +186,14 @@ static int acquires(struct scene *scene)
 
 static int waits_for_future(struct scene *scene)
 {
-	return baton_future_wait(&scene->future, NULL);
+	return baton_future_wait(&scene->future);
 }
 
 static int waits_for_any_future(struct scene *scene)
 {
 	struct baton_future *futures[2] = {&scene->future, &scene->future};
 
-	return baton_future_wait_any(futures, 2, NULL, NULL);
+	return baton_future_wait_any(futures, 2, NULL);
 }
 
 /* ---- What B, or the future, waits for: each call ends when it has had A ---- */
@@ -233,7 +233,7 @@ static int quiesces_both(struct scene *scene)
 
 	MUST(scene->b < scene->a); /* so B is suspended first */
 	stand(scene);
-	error = baton_quiesce(both, 2, scene->suspensions, NULL);
+	error = baton_quiesce(both, 2, scene->suspensions);
 	if (!error)
 		MUST(baton_quiesce_end(scene->suspensions, 2) == 0);
 	return error;
@@ -242,7 +242,7 @@ static int quiesces_both(struct scene *scene)
 static int suspends_b(struct scene *scene)
 {
 	MUST(baton_resource_suspend(scene->b, scene->suspensions) == 0);
-	MUST(baton_suspension_wait(scene->suspensions, NULL) == 0);
+	MUST(baton_suspension_wait(scene->suspensions) == 0);
 	return calls_a(scene);
 }
 
@@ -422,7 +422,7 @@ static void cell_run(struct cell *cell, struct baton_resource *a)
 	thread_join(threads[1]);
 	if (cell->obstacle->ends && cell->wait->timed)
 		cell->obstacle->ends(scene);
-	MUST(baton_resource_await(scene->b, NULL) == 0);
+	MUST(baton_resource_await(scene->b) == 0);
 	if (scene->registry)
 		MUST(baton_registry_destroy(scene->registry) == 0);
 	resource_end(&scene->plain);

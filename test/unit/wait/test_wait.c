@@ -6,27 +6,19 @@
 
 enum { WAITERS = 16 };
 
-static struct timespec past(void)
-{
-	struct timespec deadline = {0, 1};
-
-	return deadline;
-}
-
 Test(wait, it_times_out_and_the_future_completes_later, .timeout = 10)
 {
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct timespec deadline = deadline_in_ms(20);
+	uint64_t deadline = deadline_in_ms(20);
 
 	step_init(&fix.steps[0], &fix.journal, 1, &future);
 	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
-	cr_assert_geq(now_ns(),
-	              (uint64_t)deadline.tv_sec * 1000000000U + (uint64_t)deadline.tv_nsec);
+	cr_assert_eq(baton_future_wait_until(&future, deadline), -ETIMEDOUT);
+	cr_assert_geq(now_ns(), deadline);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	release(&fix.occupant);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert_eq(fix.journal.count, 1);
 	fixture_end();
@@ -35,31 +27,16 @@ Test(wait, it_times_out_and_the_future_completes_later, .timeout = 10)
 Test(wait, a_deadline_in_the_past_times_out_at_once, .timeout = 10)
 {
 	struct baton_future promise = BATON_PROMISE_INIT;
-	struct timespec deadline = past();
+	const uint64_t deadline = 1;
 
-	cr_assert_eq(baton_future_wait(&promise, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait_until(&promise, deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
-	cr_assert_eq(baton_future_wait(&promise, &deadline), 0, "complete is complete");
-}
-
-Test(wait, a_malformed_deadline_is_an_error, .timeout = 10)
-{
-	struct baton_future promise = BATON_PROMISE_INIT;
-	struct baton_future *futures[1] = {&promise};
-	struct timespec malformed[2] = {{1, 1000000000}, {1, -1}};
-	size_t index = 7;
-
-	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(baton_future_wait(&promise, &malformed[i]), -EINVAL);
-		cr_assert_eq(baton_future_wait_any(futures, 1, &malformed[i], &index), -EINVAL);
-		cr_assert_eq(baton_future_wait_all(futures, 1, &malformed[i]), -EINVAL);
-	}
-	cr_assert_eq(index, 7);
+	cr_assert_eq(baton_future_wait_until(&promise, deadline), 0, "complete is complete");
 }
 
 struct waiter {
 	struct baton_future *future;
-	struct timespec *deadline;
+	uint64_t deadline;
 	atomic_int tid;
 	int result;
 	enum baton_future_state state;
@@ -72,7 +49,7 @@ static void *waiter_main(void *arg)
 	struct waiter *waiter = arg;
 
 	atomic_store(&waiter->tid, thread_id());
-	waiter->result = baton_future_wait(waiter->future, waiter->deadline);
+	waiter->result = baton_future_wait_until(waiter->future, waiter->deadline);
 	waiter->state = baton_future_state(waiter->future);
 	if (waiter->result == 0 && waiter->plain)
 		waiter->seen = *waiter->plain;
@@ -84,6 +61,7 @@ static pthread_t waiter_start(struct waiter *waiter, struct baton_future *future
 {
 	memset(waiter, 0, sizeof(*waiter));
 	waiter->future = future;
+	waiter->deadline = BATON_FOREVER;
 	waiter->plain = plain;
 	waiter->result = 1;
 	return thread_start(waiter_main, waiter);
@@ -186,12 +164,12 @@ static void interrupted_wait(int flags, bool with_deadline)
 {
 	struct sigaction action = {.sa_handler = count_signal, .sa_flags = flags};
 	struct baton_future promise = BATON_PROMISE_INIT;
-	struct timespec deadline = deadline_in_ms(60000);
-	struct waiter waiter = {.future = &promise, .result = 1};
+	uint64_t deadline = deadline_in_ms(60000);
+	struct waiter waiter = {.future = &promise, .deadline = BATON_FOREVER, .result = 1};
 	pthread_t thread;
 
 	if (with_deadline)
-		waiter.deadline = &deadline;
+		waiter.deadline = deadline;
 	cr_assert_eq(sigaction(SIGUSR1, &action, NULL), 0);
 	thread = thread_start(waiter_main, &waiter);
 	until_at_least(&waiter.tid, 1);
@@ -241,10 +219,10 @@ Test(wait, any_says_which_is_complete, .timeout = 10)
 
 	promises_init(promises, futures, 3);
 	cr_assert_eq(baton_future_complete(&promises[2], 0, NULL), 0);
-	cr_assert_eq(baton_future_wait_any(futures, 3, NULL, &index), 0);
+	cr_assert_eq(baton_future_wait_any(futures, 3, &index), 0);
 	cr_assert_eq(index, 2);
 	cr_assert_eq(baton_future_complete(&promises[1], -EIO, NULL), 0);
-	cr_assert_eq(baton_future_wait_any(futures, 3, NULL, &index), 0);
+	cr_assert_eq(baton_future_wait_any(futures, 3, &index), 0);
 	cr_assert_eq(index, 1, "the first such");
 }
 
@@ -252,14 +230,14 @@ Test(wait, any_has_limits_and_a_deadline, .timeout = 10)
 {
 	struct baton_future promises[BATON_WAIT_ANY_MAX + 1];
 	struct baton_future *futures[BATON_WAIT_ANY_MAX + 1];
-	struct timespec deadline = deadline_in_ms(10);
+	uint64_t deadline = deadline_in_ms(10);
 	size_t index = 7;
 
 	promises_init(promises, futures, BATON_WAIT_ANY_MAX + 1);
-	cr_assert_eq(baton_future_wait_any(futures, 0, &deadline, &index), -EINVAL);
-	cr_assert_eq(baton_future_wait_any(futures, BATON_WAIT_ANY_MAX + 1, &deadline, &index),
+	cr_assert_eq(baton_future_wait_any_until(futures, 0, deadline, &index), -EINVAL);
+	cr_assert_eq(baton_future_wait_any_until(futures, BATON_WAIT_ANY_MAX + 1, deadline, &index),
 	             -EINVAL);
-	cr_assert_eq(baton_future_wait_any(futures, BATON_WAIT_ANY_MAX, &deadline, &index),
+	cr_assert_eq(baton_future_wait_any_until(futures, BATON_WAIT_ANY_MAX, deadline, &index),
 	             -ETIMEDOUT);
 	cr_assert_eq(index, 7);
 }
@@ -278,9 +256,9 @@ static void *group_main(void *arg)
 	struct group *group = arg;
 
 	atomic_store(&group->tid, thread_id());
-	group->result = group->any ? baton_future_wait_any(group->futures, group->count, NULL,
-	                                                   &group->index)
-	                           : baton_future_wait_all(group->futures, group->count, NULL);
+	group->result = group->any
+	                        ? baton_future_wait_any(group->futures, group->count, &group->index)
+	                        : baton_future_wait_all(group->futures, group->count);
 	return NULL;
 }
 
@@ -306,20 +284,20 @@ Test(wait, all_waits_for_the_last, .timeout = 10)
 	struct baton_future promises[300];
 	struct baton_future *futures[300];
 	struct group group = {futures, 300, false, 0, 0, 1};
-	struct timespec deadline = deadline_in_ms(10);
+	uint64_t deadline = deadline_in_ms(10);
 	pthread_t thread;
 
 	promises_init(promises, futures, 300);
 	for (int i = 1; i < 300; i++)
 		cr_assert_eq(baton_future_complete(&promises[i], i % 2, NULL), 0);
-	cr_assert_eq(baton_future_wait_all(futures, 300, &deadline), -ETIMEDOUT);
-	cr_assert_eq(baton_future_wait_all(futures, 0, NULL), 0);
-	cr_assert_eq(baton_future_wait_all(NULL, 0, &deadline), 0);
+	cr_assert_eq(baton_future_wait_all_until(futures, 300, deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait_all(futures, 0), 0);
+	cr_assert_eq(baton_future_wait_all_until(NULL, 0, deadline), 0);
 	thread = thread_start(group_main, &group);
 	until_at_least(&group.tid, 1);
 	until_asleep(atomic_load(&group.tid));
 	cr_assert_eq(baton_future_complete(&promises[0], 0, NULL), 0);
 	thread_join(thread);
 	cr_assert_eq(group.result, 0);
-	cr_assert_eq(baton_future_wait_all(futures, 300, &deadline), 0);
+	cr_assert_eq(baton_future_wait_all_until(futures, 300, deadline), 0);
 }

@@ -34,7 +34,7 @@ static void wait_all_drives(bool promise_first)
 	futures[promise_first ? 0 : 1] = &keeper.promise;
 	futures[promise_first ? 1 : 0] = &keeper.future;
 	cr_assert_eq(baton_submit(&fix.resource, &keeper.task), 0);
-	cr_assert_eq(baton_future_wait_all(futures, 2, NULL), 0);
+	cr_assert_eq(baton_future_wait_all(futures, 2), 0);
 	fixture_end();
 }
 
@@ -58,7 +58,7 @@ static int asker_run(struct baton_task *task)
 	struct baton_future *futures[2] = {&asker->keeper.promise, &asker->keeper.future};
 
 	MUST(baton_submit_later(asker->resource, &asker->keeper.task) == 0);
-	asker->result = baton_future_wait_all(futures, 2, NULL);
+	asker->result = baton_future_wait_all(futures, 2);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT, never_here;
 	struct baton_manual *manual = NULL;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct timespec deadline = deadline_in_ms(50);
+	uint64_t deadline = deadline_in_ms(50);
 	struct baton_resource ticking, busy;
 	struct journal journal = {0};
 	struct occupant occupant;
@@ -117,11 +117,11 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 	never_here.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&ticking, &never_here);
 	cr_assert_eq(baton_submit(&ticking, &ticker.task), 0);
-	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait_until(&future, deadline), -ETIMEDOUT);
 	cr_assert_eq(journal.count, 0);
 	ticker.stop = true;
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	(void)baton_manual_run_until_idle(manual);
 	resource_end(&ticking);
 	resource_end(&busy);
@@ -146,7 +146,7 @@ enum { STEPS = 100 };
 Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout = 10)
 {
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct timespec deadline = deadline_in_ms(50);
+	uint64_t deadline = deadline_in_ms(50);
 	struct lasting lasting = {BATON_TASK_INIT(lasting_run, NULL), now_ns() + 50000000U};
 	struct step steps[STEPS];
 
@@ -156,9 +156,9 @@ Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout 
 		step_init(&steps[i], &fix.journal, i, i == STEPS - 1 ? &future : NULL);
 		cr_assert_eq(baton_submit_later(&fix.resource, &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait_until(&future, deadline), -ETIMEDOUT);
 	cr_assert_eq(fix.journal.count, 0);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
 	(void)baton_manual_run_until_idle(fix.manual);
 	fixture_end();
@@ -180,7 +180,7 @@ static void *starter_waits(void *arg)
 	struct starter *starter = arg;
 
 	atomic_store(&starter->tid, thread_id());
-	starter->result = baton_future_wait(starter->awaited, NULL);
+	starter->result = baton_future_wait(starter->awaited);
 	return NULL;
 }
 
@@ -208,7 +208,7 @@ Test(wait_help, a_helper_leaves_the_rest_to_a_sleeper_if_no_thread_is_free, .tim
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_submit_later(&fix.resource, &starter.task), 0);
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[1].task), 0);
-	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
 	thread_join(starter.thread);
 	cr_assert_eq(starter.result, 0);
 	cr_assert(pthread_equal(fix.journal.thread[1], starter.thread));
@@ -233,7 +233,7 @@ static void *sleeper_main(void *arg)
 	MUST(baton__thread_attach() == 0);
 	sleeper->record = baton__self;
 	atomic_store(&sleeper->tid, thread_id());
-	MUST(baton_future_wait(sleeper->awaited, NULL) == 0);
+	MUST(baton_future_wait(sleeper->awaited) == 0);
 	return NULL;
 }
 

@@ -49,15 +49,13 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 static unsigned yields_of_a_wait(uint64_t takes_ns, uint64_t uses_ns)
 {
 	struct baton_future promise = BATON_PROMISE_INIT;
-	uint64_t deadline_ns = fake.now_ns + 300 * takes_ns;
-	struct timespec deadline = {(time_t)(deadline_ns / (1000 * MS)),
-	                            (long)(deadline_ns % (1000 * MS))};
+	uint64_t deadline = fake.now_ns + 300 * takes_ns;
 
 	fake.takes_ns = takes_ns;
 	fake.uses_ns = uses_ns;
 	fake.yields = 0;
 	fake.on = true;
-	MUST(baton_future_wait(&promise, &deadline) == -ETIMEDOUT);
+	MUST(baton_future_wait_until(&promise, deadline) == -ETIMEDOUT);
 	fake.on = false;
 	return fake.yields;
 }
@@ -66,13 +64,13 @@ static unsigned yields_of_a_wait(uint64_t takes_ns, uint64_t uses_ns)
 Test(yield, a_future_that_completes_as_the_deadline_passes_has_not_timed_out, .timeout = 10)
 {
 	struct baton_future promise = BATON_PROMISE_INIT;
-	struct timespec deadline = {0, US};
+	const uint64_t deadline = US;
 
 	fake.complete = &promise;
 	fake.complete_ns = 2 * US;
 	fake.step_ns = 2 * US;
 	fake.on = true;
-	cr_assert_eq(baton_future_wait(&promise, &deadline), 0);
+	cr_assert_eq(baton_future_wait_until(&promise, deadline), 0);
 	fake.on = false;
 	cr_assert_null(fake.complete);
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions that are given a window, a watch; see firsts.h. */
+#include "firsts.h"
+
+#include <unistd.h>
+
+/* ---- Windows ---- */
+
+static struct baton_window window = BATON_WINDOW_INIT(&r, 1);
+static struct baton_windowed windowed;
+static struct baton_windowed later;
+
+static int detach(struct baton_task *task)
+{
+	return baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0);
+}
+
+/* The second task waits in the window while r is idle. */
+static void two_in_the_window(void)
+{
+	baton_windowed_init(&windowed, &window, detach, NULL);
+	baton_windowed_init(&later, &window, run_task, &f);
+	MUST(!baton_submit(&r, &windowed.task));
+	MUST(!baton_submit(&r, &later.task));
+	MUST(!baton_call(&r, run_call, NULL, NULL));
+	ran();
+}
+
+FIRST(baton_window_init)
+{
+	baton_window_init(&window, &r, 1);
+	two_in_the_window();
+	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	ran();
+}
+
+FIRST(baton_windowed_init)
+{
+	two_in_the_window();
+	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	ran();
+}
+
+FIRST(baton_window_set_lanes)
+{
+	static struct baton_window_lane lanes[2];
+
+	baton_window_set_lanes(&window, lanes, 2);
+	two_in_the_window();
+	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	ran();
+}
+
+FIRST(baton_window_set_limit)
+{
+	MUST(!baton_window_set_limit(&window, 1));
+	two_in_the_window();
+	MUST(!baton_window_set_limit(&window, 2));
+	ran();
+	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+}
+
+FIRST(baton_window_cancel)
+{
+	MUST(!baton_window_cancel(&window));
+	two_in_the_window();
+	MUST(!baton_window_cancel(&window));
+	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+}
+
+FIRST(baton_windowed_cancel)
+{
+	two_in_the_window();
+	MUST(!baton_windowed_cancel(&later));
+	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+}
+
+FIRST(baton_window_in_flight)
+{
+	MUST(baton_window_in_flight(&window) == 0);
+}
+
+FIRST(baton_window_waiting)
+{
+	MUST(baton_window_waiting(&window) == 0);
+}
+
+FIRST(baton_window_deinit)
+{
+	baton_window_deinit(&window);
+}
+
+/* ---- Watches of descriptors ---- */
+
+static int run_io(struct baton_io *io)
+{
+	(void)io;
+	used();
+	return 0;
+}
+
+static struct baton_io io = BATON_IO_INIT(&r, run_io);
+
+static void watch(void)
+{
+	int ends[2];
+
+	MUST(!pipe(ends) && write(ends[1], "x", 1) == 1);
+	MUST(!baton_io_start(&io, ends[0], BATON_IO_READ));
+	ran();
+}
+
+/* The resource is initialised last. */
+FIRST(baton_io_init)
+{
+	static struct baton_resource late;
+
+	memset(&late, 0xA5, sizeof(late));
+	baton_io_init(&io, &late, run_io);
+	baton_resource_init(&late, NULL);
+	watch();
+}
+
+FIRST(baton_io_set_dropped)
+{
+	baton_io_set_dropped(&io, NULL);
+	watch();
+}
+
+FIRST(baton_io_start)
+{
+	watch();
+}
+
+FIRST(baton_io_stop)
+{
+	(void)baton_io_stop(&io);
+	watch();
+}
+
+FIRST(baton_io_is_active)
+{
+	MUST(!baton_io_is_active(&io));
+}
