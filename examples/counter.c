@@ -61,7 +61,7 @@ int main(void)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	baton_resource_close(&counter.resource);
-	if (baton_resource_await(&counter.resource, NULL) != 0)
+	if (baton_resource_await(&counter.resource) != 0)
 		return 1;
 	baton_resource_stats_read(&counter.stats, &counts);
 	printf("counter: %llu of %llu, %llu captures, %llu hand-offs, %llu helped\n",

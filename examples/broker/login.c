@@ -273,7 +273,7 @@ void logins_deinit(struct logins *logins)
 {
 	baton_resource_close(&logins->resource);
 	/* A thread of the pool for slow things may still run its last task. */
-	must(baton_resource_await(&logins->resource, NULL), "end of the logins");
+	must(baton_resource_await(&logins->resource), "end of the logins");
 	baton_resource_deinit(&logins->resource);
 	turns_deinit(&logins->turns);
 }

@@ -248,7 +248,7 @@ void passwords_deinit(struct passwords *passwords)
 {
 	baton_resource_close(&passwords->resource);
 	/* A thread of the pool for slow things may just be leaving it. */
-	must(baton_resource_await(&passwords->resource, NULL), "end of the passwords");
+	must(baton_resource_await(&passwords->resource), "end of the passwords");
 	baton_resource_deinit(&passwords->resource);
 	list_destroy(passwords->list);
 	passwords->list = NULL;

@@ -222,7 +222,7 @@ void system_stop(struct system *system)
 
 		if (topic->asked) {
 			(void)baton_future_cancel(&topic->request.future);
-			must(baton_future_wait(&topic->request.future, NULL), "a topic");
+			must(baton_future_wait(&topic->request.future), "a topic");
 			system_look_up(system, topic, NULL);
 		}
 		if (topic->use != NULL)

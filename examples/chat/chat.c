@@ -318,9 +318,9 @@ void chat_end(void)
 {
 	for (size_t i = 0; i < room_count; i++) {
 		CHECK(baton_resource_close(&rooms[i].resource) == 0);
-		CHECK(baton_resource_await(&rooms[i].resource, NULL) == 0);
+		CHECK(baton_resource_await(&rooms[i].resource) == 0);
 	}
 	CHECK(baton_resource_close(&directory) == 0);
-	CHECK(baton_resource_await(&directory, NULL) == 0);
+	CHECK(baton_resource_await(&directory) == 0);
 	CHECK(baton_pool_default_destroy() == 0);
 }

@@ -198,7 +198,7 @@ static void loop_end(struct loop *loop)
 	CHECK(baton_call(&loop->control, stop, loop, NULL) == 0);
 	CHECK(pthread_join(loop->thread, NULL) == 0);
 	CHECK(baton_resource_close(&loop->control) == 0);
-	CHECK(baton_resource_await(&loop->control, NULL) == 0);
+	CHECK(baton_resource_await(&loop->control) == 0);
 	baton_loop_destroy(loop->jobs);
 	CHECK(close(loop->epoll) == 0);
 }

@@ -152,7 +152,7 @@ static void end_session(struct session *session)
 {
 	CHECK(baton_call(&session->resource, say_goodbye, session, NULL) == 0);
 	CHECK(baton_resource_close(&session->resource) == 0);
-	CHECK(baton_resource_await(&session->resource, NULL) == 0);
+	CHECK(baton_resource_await(&session->resource) == 0);
 	baton_window_deinit(&session->window);
 	baton_resource_deinit(&session->resource);
 }
@@ -172,7 +172,7 @@ int main(void)
 	/* 2. The topics run their last tasks. Then the sessions have all that they will get. */
 	for (int i = 0; i < TOPICS; i++) {
 		CHECK(baton_resource_close(&topics[i]) == 0);
-		CHECK(baton_resource_await(&topics[i], NULL) == 0);
+		CHECK(baton_resource_await(&topics[i]) == 0);
 		baton_resource_deinit(&topics[i]);
 	}
 	/* 3. Each session stops its timer and its trigger, empties its window, and closes. */

@@ -104,7 +104,7 @@ static void insert_rows(struct row *rows, sqlite3_int64 first, unsigned count, b
 		must(baton_submit(&store.resource, &rows[i].task) == 0, "submit");
 	}
 	for (unsigned i = 0; i < count; i++) {
-		must(baton_future_wait(&rows[i].future, NULL) == 0, "wait");
+		must(baton_future_wait(&rows[i].future) == 0, "wait");
 		must(baton_future_status(&rows[i].future) == 0, "insert");
 		if (!say)
 			continue;
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	} else {
 		run(forever ? insert_for_ever : insert_some);
 		must(baton_resource_close(&store.resource) == 0, "close");
-		must(baton_resource_await(&store.resource, NULL) == 0, "await");
+		must(baton_resource_await(&store.resource) == 0, "await");
 		printf("%u rows in %u commits\n", ROWS, store.commits);
 		status = query("SELECT count(*) % ? FROM rows", ROWS) != 0 ||
 		         store.commits >= ROWS / 2;

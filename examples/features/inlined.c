@@ -50,7 +50,7 @@ int main(void)
 		sum += connections[i].bytes;
 		CHECK(baton_resource_close(resource) == 0);
 		CHECK(baton_call(resource, count, NULL, NULL) == -EPIPE);
-		CHECK(baton_resource_await(resource, NULL) == 0);
+		CHECK(baton_resource_await(resource) == 0);
 	}
 	printf("%llu bytes\n", (unsigned long long)sum);
 	CHECK(sum == 74800000);

@@ -82,7 +82,7 @@ int main(void)
 	baton_tag_cancel(&client);
 	CHECK(baton_detached_complete(&messages[1].windowed.token, 0, NULL) == 0);
 	CHECK(sent == 3 && freed == 1);
-	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
+	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session) == 0);
 	baton_window_deinit(&window);
 	puts("one was refused, one cancelled, none is left");
 	return 0;

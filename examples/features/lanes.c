@@ -59,7 +59,7 @@ int main(void)
 	baton_resource_set_lanes(&session, &lanes);
 	if (baton_call(&session, deliver, NULL, &value) || !value)
 		return 1;
-	if (baton_resource_close(&session) || baton_resource_await(&session, NULL))
+	if (baton_resource_close(&session) || baton_resource_await(&session))
 		return 1;
 	printf("ran in the order %s: pings first, but the fourth turn was a publish's\n", order);
 	return strcmp(order, "PPP1P23") != 0;

@@ -72,7 +72,7 @@ int main(void)
 	if (baton_call(&topics[1], keep_busy, &scene, NULL) || scene.failed)
 		return 1;
 	for (int i = 0; i < 2; i++)
-		if (baton_resource_close(&topics[i]) || baton_resource_await(&topics[i], NULL))
+		if (baton_resource_close(&topics[i]) || baton_resource_await(&topics[i]))
 			return 1;
 	printf("1001 tasks of a client that went: %d ran; 1000 of one that stayed: %d ran\n",
 	       gone.deliveries, stays.deliveries);

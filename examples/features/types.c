@@ -97,7 +97,7 @@ int main(void)
 	CHECK(baton_resource_resume(&suspension) == 0);
 	CHECK(published == 1 && acknowledged == 1);
 	CHECK(given_back[0] == 1 && given_back[1] == 1);
-	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
+	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session) == 0);
 	puts("each has been given back by its own type");
 	return 0;
 }

@@ -47,8 +47,7 @@ static int move_money(int from, int to, int amount)
 
 	baton_future_init(&transfer.future);
 	baton_task_init(&transfer.task, transfer_run, &transfer.future);
-	if (baton_submit(&bank, &transfer.task) != 0 ||
-	    baton_future_wait(&transfer.future, NULL) != 0)
+	if (baton_submit(&bank, &transfer.task) != 0 || baton_future_wait(&transfer.future) != 0)
 		return -1;
 	return baton_future_status(&transfer.future);
 }

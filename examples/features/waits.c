@@ -76,7 +76,7 @@ static void *book(void *pool)
 	/* This thread holds "accounts" now. */
 	if (baton_pool_submit(pool, &auditor))
 		return NULL;
-	if (baton_future_wait(&both_hold, NULL))
+	if (baton_future_wait(&both_hold))
 		return NULL;
 	status[1] = baton_call(&b, nothing, NULL, NULL);
 	if (status[1] == -EDEADLK)
@@ -100,14 +100,14 @@ int main(void)
 		(void)baton_pool_submit(pool, &jobs[i]);
 	}
 	for (int i = 0; i < JOBS; i++)
-		if (baton_future_wait(&done[i], NULL))
+		if (baton_future_wait(&done[i]))
 			return EXIT_FAILURE;
 	baton_pool_stats_read(pool, &stats);
 	printf("%d jobs that block on one worker: %u spare threads came\n", JOBS,
 	       (unsigned)stats.spares_started);
 
 	(void)baton_call(&a, book, pool, NULL);
-	if (baton_future_wait(&audited, NULL))
+	if (baton_future_wait(&audited))
 		return EXIT_FAILURE;
 	printf("of the two that wait for each other one gets -EDEADLK: %s\n",
 	       (status[0] == -EDEADLK) != (status[1] == -EDEADLK) ? "yes" : "no");

@@ -150,7 +150,7 @@ static int ask(struct baton_remote *remote, const char *id, const char *text, ch
 	task.answer_room = 32;
 	error = baton_remote_submit(remote, &task);
 	if (!error)
-		error = baton_future_wait(&future, NULL);
+		error = baton_future_wait(&future);
 	return error ? error : baton_future_status(&future);
 }
 

@@ -51,11 +51,6 @@ uint64_t baton_now(void);
  */
 uint64_t baton_after(uint64_t span_ns);
 
-/* Until all callers are changed, an argument too many is dropped. */
-#define BATON_FIRST_OF_(function, first, ...) (function)(first)
-#define baton_future_wait(...) BATON_FIRST_OF_(baton_future_wait, __VA_ARGS__, 0)
-#define baton_resource_await(...) BATON_FIRST_OF_(baton_resource_await, __VA_ARGS__, 0)
-
 #ifdef __cplusplus
 }
 #endif

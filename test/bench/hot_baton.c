@@ -77,7 +77,7 @@ static void future_submitter(struct team_member *member)
 		slots[sent % HOT_RING].submitted = hot_stamp(member, sent);
 		submit(hot, &pointers[sent % HOT_RING]);
 		sent += hot->batch;
-		if (sent % HOT_RING == 0 && baton_future_wait(&lap, NULL))
+		if (sent % HOT_RING == 0 && baton_future_wait(&lap))
 			abort();
 	}
 	await_all(member, sent);
@@ -171,8 +171,7 @@ static inline __attribute__((always_inline)) void node_future_submitter(struct t
 			post_one(member, async);
 			continue;
 		}
-		if (baton_async(&hot->resource, posted, member, &lap) ||
-		    baton_future_wait(lap, NULL))
+		if (baton_async(&hot->resource, posted, member, &lap) || baton_future_wait(lap))
 			abort();
 		baton_future_unref(lap);
 	}
@@ -236,7 +235,7 @@ static void run(const struct hot_async *load, team_body body, double *values)
 	hot_run(&hot, load, body, values);
 	/* The tasks are done, but the job may still be in the pool's queue: only a closed resource
 	 * is ours to initialise again after the await. */
-	if (baton_resource_close(&hot.resource) || baton_resource_await(&hot.resource, NULL))
+	if (baton_resource_close(&hot.resource) || baton_resource_await(&hot.resource))
 		abort();
 	baton_pool_stats_read(hot_pool(), &after);
 	values[HOT_WAKES] = (double)(after.woken - before.woken) * 1e3 / (double)hot.counter;

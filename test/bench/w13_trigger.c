@@ -103,8 +103,7 @@ static void begin(double body_ns)
 /* What was fired has been answered. */
 static void end(void)
 {
-	if (baton_resource_close(&subject.resource) ||
-	    baton_resource_await(&subject.resource, NULL) ||
+	if (baton_resource_close(&subject.resource) || baton_resource_await(&subject.resource) ||
 	    baton_trigger_is_pending(&subject.trigger) || subject.dirty || !subject.runs) {
 		fprintf(stderr, "W13: a fire was lost\n");
 		abort();

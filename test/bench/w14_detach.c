@@ -95,7 +95,7 @@ static void run_one(const void *setup, double *values)
 		once(&resource, &request);
 	values[0] = (now_ns() - begin) / operations;
 	must(baton_resource_close(&resource) == 0);
-	must(baton_resource_await(&resource, NULL) == 0);
+	must(baton_resource_await(&resource) == 0);
 }
 
 /* ---- A window ---- */
@@ -198,7 +198,7 @@ static void run_window(const void *setup, double *values)
 	must(pthread_join(acks, NULL) == 0);
 	values[0] = (now_ns() - begin) / MESSAGES;
 	must(baton_resource_close(&session) == 0);
-	must(baton_resource_await(&session, NULL) == 0);
+	must(baton_resource_await(&session) == 0);
 	baton_window_deinit(&window);
 }
 

@@ -144,7 +144,7 @@ static void async_writer(struct team_member *member)
 		struct baton_future **slot = &ring[i % RING];
 
 		if (*slot) {
-			if (baton_future_wait(*slot, NULL))
+			if (baton_future_wait(*slot))
 				abort();
 			baton_future_unref(*slot);
 			note(member, &last);
@@ -153,7 +153,7 @@ static void async_writer(struct team_member *member)
 			abort();
 	}
 	for (unsigned i = 0; i < RING; i++) {
-		if (ring[i] && baton_future_wait(ring[i], NULL))
+		if (ring[i] && baton_future_wait(ring[i]))
 			abort();
 		if (ring[i])
 			baton_future_unref(ring[i]);
@@ -196,7 +196,7 @@ static void run_baton(const void *setup, team_body body, bool hooks, uint32_t li
 	}
 	baton_resource_init(&shared.resource, &shared.config);
 	run(setup, body, values);
-	if (baton_resource_close(&shared.resource) || baton_resource_await(&shared.resource, NULL))
+	if (baton_resource_close(&shared.resource) || baton_resource_await(&shared.resource))
 		abort();
 }
 

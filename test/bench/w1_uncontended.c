@@ -216,7 +216,7 @@ static void run_submit_and_wait(const void *setup, double *values)
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, {
 		future = (struct baton_future)BATON_FUTURE_INIT;
-		if (baton_submit(&w1_subject.resource, &task) || baton_future_wait(&future, NULL))
+		if (baton_submit(&w1_subject.resource, &task) || baton_future_wait(&future))
 			abort();
 	});
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);

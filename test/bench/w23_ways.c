@@ -94,7 +94,7 @@ static void baton_end(struct w23_run *run)
 {
 	for (unsigned i = 0; i < run->target_count; i++)
 		must(baton_resource_close(&run->targets[i].resource) == 0 &&
-		     baton_resource_await(&run->targets[i].resource, NULL) == 0);
+		     baton_resource_await(&run->targets[i].resource) == 0);
 	for (unsigned i = 0; i < run->what->producers; i++) {
 		/* A chunk is linked by its first node, which no producer hands out. */
 		while (run->producers[i].chunks) {

@@ -232,7 +232,7 @@ static void run_call(const void *setup, double *values)
 	config.executor = hot_executor();
 	baton_resource_init(&shared.resource, &config);
 	run(setup, caller, values);
-	if (baton_resource_close(&shared.resource) || baton_resource_await(&shared.resource, NULL))
+	if (baton_resource_close(&shared.resource) || baton_resource_await(&shared.resource))
 		abort();
 }
 

@@ -89,7 +89,7 @@ static void settle(struct w3_set *set)
 	struct topic *topics = set->memory;
 
 	for (unsigned i = 0; i < set->count; i++)
-		if (baton_resource_await(&topics[i].resource, NULL))
+		if (baton_resource_await(&topics[i].resource))
 			abort();
 }
 
@@ -100,7 +100,7 @@ static void end(struct w3_set *set, unsigned made)
 
 	for (unsigned i = 0; i < made; i++)
 		if (baton_resource_close(&topics[i].resource) ||
-		    baton_resource_await(&topics[i].resource, NULL))
+		    baton_resource_await(&topics[i].resource))
 			abort();
 }
 
@@ -201,8 +201,7 @@ void w3_baton_wait(struct team_member *member)
 	for (unsigned i = 0; !team_stopped(member); i++) {
 		future = (struct baton_future)BATON_FUTURE_INIT;
 		slot.topic = &topics[keys[i % W3_KEYS]];
-		if ((baton_submit)(&slot.topic->resource, &slot.task) ||
-		    baton_future_wait(&future, NULL))
+		if ((baton_submit)(&slot.topic->resource, &slot.task) || baton_future_wait(&future))
 			abort();
 		team_count(member, 1);
 	}

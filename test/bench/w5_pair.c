@@ -46,7 +46,7 @@ static void once(const struct pair_case *mine, struct pair *pair)
 		baton_promise_init(&pair->done);
 	w5_submit(mine->pool, &pair->job);
 	if (mine->promise) {
-		if (baton_future_wait(&pair->done, NULL))
+		if (baton_future_wait(&pair->done))
 			abort();
 		return;
 	}

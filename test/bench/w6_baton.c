@@ -63,8 +63,7 @@ BROKER_INLINE void wait_publish(struct publisher *publisher, struct topic *topic
 	write_message(publisher, &slot->message, sleep_us);
 	slot->topic = topic;
 	publisher->future = (struct baton_future)BATON_FUTURE_INIT;
-	if ((baton_submit)(&topic->resource, &slot->task) ||
-	    baton_future_wait(&publisher->future, NULL))
+	if ((baton_submit)(&topic->resource, &slot->task) || baton_future_wait(&publisher->future))
 		abort();
 	sample(publisher, sent);
 }
@@ -185,7 +184,7 @@ static void baton_close(struct broker *broker)
 	/* The messages are applied, but a runner may not have let go yet. */
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
 		if (baton_resource_close(&broker->topics[i].resource) ||
-		    baton_resource_await(&broker->topics[i].resource, NULL))
+		    baton_resource_await(&broker->topics[i].resource))
 			abort();
 	baton_hide(broker);
 	if (baton_pool_destroy(broker->pool))

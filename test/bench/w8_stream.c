@@ -151,7 +151,7 @@ static void run_submit(const void *setup, double x, double *values)
 	config.executor = hot_executor();
 	baton_resource_init(&stream.resource, &config);
 	run(submit_lap, x, values);
-	if (baton_resource_close(&stream.resource) || baton_resource_await(&stream.resource, NULL))
+	if (baton_resource_close(&stream.resource) || baton_resource_await(&stream.resource))
 		abort();
 }
 

@@ -93,7 +93,7 @@ static void end(void)
 	int error = baton_resource_close(&r);
 
 	MUST(!error || error == -EALREADY);
-	MUST(!baton_resource_await(&r, NULL));
+	MUST(!baton_resource_await(&r));
 	baton_resource_deinit(&r);
 }
 

@@ -143,7 +143,7 @@ void never_submitted(void)
 
 	if (&baton_checked_patience_ms)
 		baton_checked_patience_ms = 20;
-	(void)!baton_future_wait(&future, NULL);
+	(void)!baton_future_wait(&future);
 }
 
 void result_outside_a_task(void)

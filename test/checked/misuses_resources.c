@@ -116,7 +116,7 @@ void deinit_without_await(void)
 void used_after_deinit(void)
 {
 	(void)baton_resource_close(&topic);
-	(void)!baton_resource_await(&topic, NULL);
+	(void)!baton_resource_await(&topic);
 	baton_resource_deinit(&topic);
 	(void)baton_post(&topic, call_nothing, NULL);
 }

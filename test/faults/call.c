@@ -134,7 +134,7 @@ static void post_and_async_to_busy(struct calls *calls)
 	EXPECT(atomic_load(&calls->count) == 0);
 	leave(&occupant);
 	for (int i = 0; i < POSTS; i++) {
-		INSIST(baton_future_wait(calls->futures[i], NULL), true);
+		INSIST(baton_future_wait(calls->futures[i]), true);
 		EXPECT(TRY(baton_future_status(calls->futures[i])) == 0);
 		EXPECT(USE(baton_future_value(calls->futures[i])) == &calls->count);
 		USE(baton_future_unref(calls->futures[i]));
@@ -192,7 +192,7 @@ SCENARIO(call, with_limit_0)
 
 	INSIST(baton_post(&resource, count_up, &count), true);
 	INSIST(baton_async(&resource, count_up, &count, &future), !future);
-	INSIST(baton_future_wait(future, NULL), true);
+	INSIST(baton_future_wait(future), true);
 	USE(baton_future_unref(future));
 	INSIST(baton_call(&resource, count_up, &count, &value), value == &resource);
 	EXPECT(value == &count && atomic_load(&count) == 3);
@@ -204,7 +204,7 @@ static void *attach_and_await(void *resource)
 {
 	INSIST(baton_thread_attach(), true);
 	EXPECT(TRY(baton_thread_attach()) == 0);
-	EXPECT(TRY(baton_resource_await(resource, NULL)) == 0);
+	EXPECT(TRY(baton_resource_await(resource)) == 0);
 	return NULL;
 }
 

@@ -74,10 +74,10 @@ static void sign_with(unsigned flags, uint64_t timeout_ns, int status)
 	EXPECT(flags & BATON_DETACH_EXCLUSIVE ? !atomic_load(&behind.runs) : probe_done(&behind));
 	elsewhere(sign, &slip);
 	/* A deadline that has just passed completes it, elsewhere. */
-	INSIST(baton_future_wait(&slip.future, NULL), true);
+	INSIST(baton_future_wait(&slip.future), true);
 	EXPECT(TRY(baton_detached_complete(&slip.token, 0, NULL)) == -EALREADY);
 	EXPECT(baton_future_status(&slip.future) == status);
-	INSIST(baton_future_wait(&behind.future, NULL), true);
+	INSIST(baton_future_wait(&behind.future), true);
 	EXPECT(probe_done(&behind));
 	resource_end(&resource);
 }
@@ -142,7 +142,7 @@ SCENARIO(detach, too_late)
 		EXPECT(TRY(baton_detached_complete(&slip.token, -ETIMEDOUT, NULL)) == 0);
 		fault_end();
 	}
-	INSIST(baton_future_wait(&slip.future, NULL), true);
+	INSIST(baton_future_wait(&slip.future), true);
 	status = baton_future_status(&slip.future);
 	EXPECT(status == -ETIMEDOUT);
 	resource_end(&resource);
@@ -255,7 +255,7 @@ SCENARIO(window, full)
 	EXPECT(stands(&session, 2, 1));
 	for (int i = 0; i < 2; i++)
 		elsewhere(acknowledge, &messages[i]);
-	INSIST(baton_future_wait(&messages[1].future, NULL), true);
+	INSIST(baton_future_wait(&messages[1].future), true);
 	EXPECT(atomic_load(&messages[4].sent) == 1);
 	elsewhere(acknowledge, &messages[4]);
 	for (int i = 0; i < MESSAGES; i++)

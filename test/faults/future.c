@@ -27,7 +27,7 @@ SCENARIO(future, promise)
 
 	elsewhere(complete, &promise);
 	EXPECT(USE(baton_future_state(&promise)) == BATON_DONE);
-	INSIST(baton_future_wait(&promise, NULL), true);
+	INSIST(baton_future_wait(&promise), true);
 	USE(baton_promise_init(&promise));
 	elsewhere(cancel, &promise);
 	EXPECT(USE(baton_future_state(&promise)) == BATON_CANCELLED);

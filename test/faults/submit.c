@@ -101,7 +101,7 @@ SCENARIO(submit, busy)
 	elsewhere(push_pair, &pair);
 	EXPECT(probe_untouched(&pair.plain)); /* not yet */
 	leave(&occupant);
-	INSIST(baton_future_wait(&pair.probe.future, NULL), true);
+	INSIST(baton_future_wait(&pair.probe.future), true);
 	EXPECT(probe_done(&pair.plain));
 	EXPECT(probe_done(&pair.probe));
 	resource_end(&resource);
@@ -121,7 +121,7 @@ SCENARIO(submit, later)
 	probe_init_plain(&second);
 	INSIST(baton_submit_later(&resource, &first.task), probe_untouched(&first));
 	INSIST(baton_submit(&resource, &second.task), probe_untouched(&second));
-	INSIST(baton_future_wait(&first.future, NULL), true);
+	INSIST(baton_future_wait(&first.future), true);
 	EXPECT(probe_done(&first));
 	resource_end(&resource);
 	EXPECT(probe_done(&second));
@@ -136,7 +136,7 @@ SCENARIO(submit, later_to_the_default_pool)
 
 	probe_init(&probe);
 	INSIST(baton_submit_later(&resource, &probe.task), probe_untouched(&probe));
-	INSIST(baton_future_wait(&probe.future, NULL), true);
+	INSIST(baton_future_wait(&probe.future), true);
 	EXPECT(probe_done(&probe));
 	resource_end(&resource);
 }
@@ -209,7 +209,7 @@ SCENARIO(submit, batch_with_limit_0)
 	batch_init(&batch, &resource);
 	(void)submit_batch(&batch);
 	for (int i = 0; i < BATCH; i += 2)
-		INSIST(baton_future_wait(&batch.probes[i].future, NULL), true);
+		INSIST(baton_future_wait(&batch.probes[i].future), true);
 	resource_end(&resource);
 	EXPECT(batch_is(&batch, probe_done));
 }
@@ -243,7 +243,7 @@ SCENARIO(submit, hand_off)
 	probe_init(&pair.probe);
 	pair.plain.task._run = submit_to_itself;
 	INSIST(baton_submit(&resource, &pair.plain.task), !atomic_load(&pair.plain.runs));
-	INSIST(baton_future_wait(&pair.probe.future, NULL), true);
+	INSIST(baton_future_wait(&pair.probe.future), true);
 	resource_end(&resource);
 	EXPECT(atomic_load(&pair.plain.runs) == 1);
 	EXPECT(probe_done(&pair.probe));

@@ -114,7 +114,7 @@ static _Noreturn void run_node(const struct server *server, int node, int report
 		for (int i = 0; i < WINDOW; i++)
 			submit(remote, &items[i], node, number + i, report);
 		for (int i = 0; i < WINDOW; i++) {
-			error = baton_future_wait(&items[i].future, NULL);
+			error = baton_future_wait(&items[i].future);
 			if (!error)
 				error = baton_future_status(&items[i].future);
 			if (error)

@@ -62,13 +62,12 @@ static void *work(void *arg)
 		struct deposit deposit = {BATON_TASK_INIT(deposit_run, &future), account};
 		struct baton_future *posted;
 
-		if (baton_submit(&account->resource, &deposit.task) ||
-		    baton_future_wait(&future, NULL) ||
+		if (baton_submit(&account->resource, &deposit.task) || baton_future_wait(&future) ||
 		    baton_call(&account->resource, add, account, NULL) ||
 		    baton_post(&account->resource, add, account) ||
 		    baton_async(&account->resource, add, account, &posted))
 			return arg;
-		if (!baton_future_wait(posted, NULL))
+		if (!baton_future_wait(posted))
 			baton_future_unref(posted);
 	}
 	return NULL;
@@ -87,7 +86,7 @@ int main(int argc, char **argv)
 		(void)pthread_join(threads[i], NULL);
 	for (int i = 0; i < 2; i++) {
 		baton_resource_close(&accounts[i].resource);
-		if (baton_resource_await(&accounts[i].resource, NULL))
+		if (baton_resource_await(&accounts[i].resource))
 			return 1;
 		sum += accounts[i].balance;
 	}

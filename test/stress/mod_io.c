@@ -106,7 +106,7 @@ void watches_end(void)
 	actor_busy("the end of the watches' resources", 0);
 	for (uint32_t i = 0; i < PLACES; i++) {
 		MUST(baton_resource_close(&places[i].resource) == 0);
-		MUST(baton_resource_await(&places[i].resource, NULL) == 0);
+		MUST(baton_resource_await(&places[i].resource) == 0);
 	}
 	ended = true;
 	MUST(baton_io_destroy() == 0);
@@ -167,7 +167,7 @@ void watch_private(void)
 		report(NULL, NULL, "a client's start of a watch: %d", error);
 	actor_busy("a watch's run", 0);
 	if (!random_one_in(random, 4))
-		MUST(baton_future_wait(&watch->ran, NULL) == 0);
+		MUST(baton_future_wait(&watch->ran) == 0);
 	/* 1: a task that is submitted now comes after the last run. */
 	if (baton_io_stop(&watch->io))
 		MUST(baton_call(&places[watch->place].resource, nothing, NULL, NULL) == 0);

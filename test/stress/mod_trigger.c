@@ -99,7 +99,7 @@ void firing_private(struct ground *ground)
 	if (baton_trigger_fire(&firing->trigger) != -ECANCELED)
 		report(NULL, NULL, "ground %u: a stopped trigger fires", ground->number);
 	actor_busy("an await after a trigger's stop", ground->number);
-	MUST(baton_resource_await(&ground->resource, NULL) == 0);
+	MUST(baton_resource_await(&ground->resource) == 0);
 	actor_idle();
 	if (!was_pending && firing->accepted != firing->answered)
 		report(NULL, NULL, "ground %u: of %llu fires %llu were answered before the stop",

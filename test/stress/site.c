@@ -236,7 +236,7 @@ static void close_and_await(struct site *site)
 	(void)close_it(site);
 	note = note_begin(NOTE_AWAIT, site);
 	actor_busy("await of a closed resource", site->number);
-	error = note_end(note, baton_resource_await(&site->resource, NULL));
+	error = note_end(note, baton_resource_await(&site->resource));
 	actor_idle();
 	if (error)
 		report(note, NULL, "await of a closed resource: %d", error);

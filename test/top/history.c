@@ -88,7 +88,7 @@ static void *wait(void *arg)
 {
 	waiter = gettid();
 	(void)pthread_barrier_wait(&together);
-	must(baton_future_wait(&promise, NULL));
+	must(baton_future_wait(&promise));
 	return arg;
 }
 
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 		must(pthread_join(threads[i], NULL));
 	for (unsigned i = 0; i < RESOURCES; i++) {
 		must(baton_resource_close(&topics[i].resource));
-		must(baton_resource_await(&topics[i].resource, NULL));
+		must(baton_resource_await(&topics[i].resource));
 	}
 	/* The waiter sleeps by now, or has not come there: then its wait is not in the trace. */
 	for (;;) {

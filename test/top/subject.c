@@ -50,7 +50,7 @@ static void *slow_task(void *arg)
 static void *stuck_task(void *arg)
 {
 	atomic_fetch_add(&stuck_runs, 1);
-	if (baton_future_wait(&promise, NULL))
+	if (baton_future_wait(&promise))
 		abort();
 	return arg;
 }

@@ -114,7 +114,7 @@ BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
 		return -EDEADLK;
 	/* -EALREADY: the user has closed the resource, or an earlier destroy has. */
 	(void)baton_resource_close(&loop->resource);
-	error = baton_resource_await(&loop->resource, NULL);
+	error = baton_resource_await(&loop->resource);
 	if (error)
 		return error;
 	/* [mainloop.made] release: nothing is published; pairs with [mainloop.made] in

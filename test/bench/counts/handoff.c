@@ -65,7 +65,7 @@ static struct counts hand_off(void)
 	while (!load_acquire(&pair.done))
 		(void)sched_yield();
 	(void)baton_resource_close(&pair.resource);
-	if (baton_resource_await(&pair.resource, NULL))
+	if (baton_resource_await(&pair.resource))
 		abort();
 	return cost;
 }
@@ -153,7 +153,7 @@ static struct counts worker_hand_off(void)
 		(void)sched_yield();
 	cost = long_queue->cost;
 	(void)baton_resource_close(&long_queue->resource);
-	if (baton_resource_await(&long_queue->resource, NULL) || baton_pool_destroy(single))
+	if (baton_resource_await(&long_queue->resource) || baton_pool_destroy(single))
 		abort();
 	free(long_queue);
 	return cost;

@@ -118,7 +118,7 @@ static void row(const char *path, struct counts limit, void (*fill)(int count))
 
 static void *sleeper_main(void *future)
 {
-	if (baton_future_wait(future, NULL))
+	if (baton_future_wait(future))
 		abort();
 	return NULL;
 }

@@ -201,8 +201,7 @@ static void submit(struct baton_remote *remote, unsigned place, unsigned number)
 
 static void await(unsigned place)
 {
-	if (baton_future_wait(&window[place].future, NULL) ||
-	    baton_future_status(&window[place].future))
+	if (baton_future_wait(&window[place].future) || baton_future_status(&window[place].future))
 		die("a task has failed");
 }
 

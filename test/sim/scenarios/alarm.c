@@ -111,7 +111,7 @@ static void end(void)
 
 static void await_fired(void)
 {
-	sim_require(baton_future_wait(&fired, NULL) == 0);
+	sim_require(baton_future_wait(&fired) == 0);
 }
 
 SIM_SCENARIO(alarm_set_and_park, "[idle.work] a deadline beside workers that park", .bound = 2)
@@ -191,7 +191,7 @@ SIM_SCENARIO(alarm_set_by_job, "in a job that stays: the other worker sleeps for
 	sim_settle();
 	sim_calm(false);
 	sim_require(baton_pool_submit(pool, &waiting) == 0);
-	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_require(baton_future_wait(&started) == 0);
 	arm(SOON);
 	await_fired();
 	end();
@@ -239,7 +239,7 @@ SIM_SCENARIO(alarm_sentry_armed, "[sentry.call] a deadline, then an earlier one,
 {
 	begin(1, 0);
 	sim_require(baton_pool_submit(pool, &staying) == 0);
-	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_require(baton_future_wait(&started) == 0);
 	arm(NEVER);
 	sim_settle();
 	sim_calm(false);
@@ -255,7 +255,7 @@ SIM_SCENARIO(alarm_sentry_earlier, "[sentry.watched] an earlier deadline while t
 {
 	begin(1, 0);
 	sim_require(baton_pool_submit(pool, &staying) == 0);
-	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_require(baton_future_wait(&started) == 0);
 	sim_calm(false);
 	arm(NEVER);
 	arm(SOON);
@@ -283,7 +283,7 @@ SIM_SCENARIO(alarm_sentry_bar, "[sentry.started] the pool ends while its sentry 
 {
 	begin(1, 0);
 	sim_require(baton_pool_submit(pool, &staying) == 0);
-	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_require(baton_future_wait(&started) == 0);
 	sim_calm(false);
 	arm(LATE);
 	end();
@@ -294,7 +294,7 @@ SIM_SCENARIO(alarm_sentry_fails, "no thread for the sentry: the deadline waits f
 {
 	begin(1, 0);
 	sim_require(baton_pool_submit(pool, &staying) == 0);
-	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_require(baton_future_wait(&started) == 0);
 	sim_fail_thread(1);
 	arm(SOON);
 	sim_require(baton__default_alarm.sentry.state == BATON__SENTRY_NONE);

@@ -162,7 +162,7 @@ static int batch_end(struct baton_resource *unused)
 
 static void wait_inside(struct sim_note *note)
 {
-	int status = baton_future_wait(&note->future, NULL);
+	int status = baton_future_wait(&note->future);
 
 	sim_require(status == 0 || status == -EDEADLK);
 	if (status)

@@ -80,7 +80,7 @@ SIM_SCENARIO(default_pool_found_by_its_tasks, "also while it is being ended")
 	sim_require(baton_submit_later(&resource, &task) == 0);
 	end_default(NULL);
 	sim_require(baton_resource_close(&resource) == 0);
-	sim_require(baton_resource_await(&resource, NULL) == 0);
+	sim_require(baton_resource_await(&resource) == 0);
 	sim_no_leaks();
 }
 
@@ -106,7 +106,7 @@ SIM_SCENARIO(timers_default_ends, "with a timer that is pending, queued, or runn
 	sim_require(baton_timer_arm_after(&timer, 1) == 0);
 	error = baton_timers_default_destroy();
 	sim_require(baton_resource_close(&resource) == 0);
-	sim_require(baton_resource_await(&resource, NULL) == 0);
+	sim_require(baton_resource_await(&resource) == 0);
 	if (error) {
 		sim_require(error == -EBUSY);
 		sim_require(baton__timers_default_peek() != NULL);

@@ -75,7 +75,7 @@ SIM_SCENARIO(edge_close_idle,
 	sim_topic_init(&topic, 10, 64, NULL);
 	sim_start(call_before_close, NULL);
 	(void)baton_resource_close(&topic.resource);
-	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
+	sim_require(baton_resource_await(&topic.resource) == 0);
 	changes++;
 }
 
@@ -170,7 +170,7 @@ static void sleep_for(void *argument)
 {
 	struct baton_future *future = argument;
 
-	sim_require(baton_future_wait(future, NULL) == 0);
+	sim_require(baton_future_wait(future) == 0);
 }
 
 SIM_SCENARIO(edge_registry, "[thread.record] who looks for sleepers sees records that are whole")

@@ -93,7 +93,7 @@ static void submit_to_held_and_wait(struct baton_plain_job *job)
 		sim_yield();
 	sim_require(baton_submit(&resource, &tasks[0]) == 0);
 	store_release(&met, 2);
-	sim_require(baton_future_wait(&futures[0], NULL) == 0);
+	sim_require(baton_future_wait(&futures[0]) == 0);
 	count(job);
 }
 
@@ -138,7 +138,7 @@ static void submit_and_wait(struct baton_plain_job *job)
 {
 	for (int i = 0; i < 2; i++)
 		sim_require(baton_submit(&resource, &tasks[i]) == 0);
-	sim_require(baton_future_wait(&futures[1], NULL) == 0);
+	sim_require(baton_future_wait(&futures[1]) == 0);
 	count(job);
 }
 
@@ -156,7 +156,7 @@ SIM_SCENARIO(edge_block_own, "the same for what it has submitted itself", .bound
 static int wait_for_other(struct baton_task *task)
 {
 	sim_require(baton_submit(&resource, &tasks[1]) == 0);
-	sim_require(baton_future_wait(&futures[1], NULL) == -EDEADLK);
+	sim_require(baton_future_wait(&futures[1]) == -EDEADLK);
 	return 0;
 }
 
@@ -166,7 +166,7 @@ SIM_SCENARIO(edge_block_held, "L9: a wait for what this very thread holds up is 
 	resource_init(10);
 	baton_task_init(&tasks[0], wait_for_other, &futures[0]);
 	sim_require(baton_submit(&resource, &tasks[0]) == 0);
-	sim_require(baton_future_wait(&futures[1], NULL) == 0);
+	sim_require(baton_future_wait(&futures[1]) == 0);
 	end(0);
 	sim_require(data == 1);
 }
@@ -177,7 +177,7 @@ static struct baton_future promise;
 
 static void wait_for_promise(struct baton_plain_job *job)
 {
-	sim_require(baton_future_wait(&promise, NULL) == 0);
+	sim_require(baton_future_wait(&promise) == 0);
 	count(job);
 }
 
@@ -187,7 +187,7 @@ static void submit_wait_and_complete(void *argument)
 		sim_yield();
 	sim_require(baton_submit(&resource, &tasks[0]) == 0);
 	store_release(&met, 2);
-	sim_require(baton_future_wait(&futures[0], NULL) == 0);
+	sim_require(baton_future_wait(&futures[0]) == 0);
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 }
 

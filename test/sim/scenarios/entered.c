@@ -61,7 +61,7 @@ SIM_SCENARIO(entered_cancel, "what is entered at once is running; no cancel deci
 
 static void wait_for_it(void *argument)
 {
-	sim_require(baton_future_wait(&note.future, NULL) == 0);
+	sim_require(baton_future_wait(&note.future) == 0);
 }
 
 static int follow(struct baton_task *task)

@@ -172,7 +172,7 @@ SIM_SCENARIO(inline_close, "L10: after close and await nobody touches the resour
 	sim_require(baton_resource_close(&topic.resource) == 0);
 	sim_join(submitter);
 	sim_join(caller);
-	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
+	sim_require(baton_resource_await(&topic.resource) == 0);
 	sim_retire(&topic, sizeof(topic));
 }
 

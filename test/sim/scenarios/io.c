@@ -83,7 +83,7 @@ static void drive_until(unsigned count)
 static void end(void)
 {
 	sim_require(baton_resource_close(&resource) == 0);
-	sim_require(baton_resource_await(&resource, NULL) == 0);
+	sim_require(baton_resource_await(&resource) == 0);
 	sim_require(baton_io_destroy() == 0);
 	baton_manual_destroy(manual);
 	(void)close(fd);
@@ -192,7 +192,7 @@ SIM_SCENARIO(io_stop_refused, "[io.dropped] a stop beside a refused run: nobody 
 	sim_require(!runs && drops <= 1);
 	given_back = true;
 	sim_retire(&watch, sizeof(watch));
-	sim_require(baton_resource_await(&closed, NULL) == 0);
+	sim_require(baton_resource_await(&closed) == 0);
 	end();
 }
 

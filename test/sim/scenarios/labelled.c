@@ -140,7 +140,7 @@ SIM_UNSEEN static void piece_is(const struct sim_piece *piece, enum baton_future
 
 void sim_piece_wait(struct sim_piece *piece)
 {
-	sim_require(baton_future_wait(&piece->future, NULL) == 0);
+	sim_require(baton_future_wait(&piece->future) == 0);
 	piece_is(piece, baton_future_state(&piece->future));
 }
 
@@ -167,6 +167,6 @@ void sim_does_await(void *none)
 {
 	uint32_t began = sim_step();
 
-	sim_require(baton_resource_await(&sim_scene.topic.resource, NULL) == 0);
+	sim_require(baton_resource_await(&sim_scene.topic.resource) == 0);
 	check_older(began);
 }

@@ -72,7 +72,7 @@ SIM_VERB(unref, SIM_OK)
 
 SIM_VERB(until_async, SIM_OK)
 {
-	int status = baton_future_wait(handle_of(note), NULL);
+	int status = baton_future_wait(handle_of(note));
 
 	sim_require(baton_future_value(handle_of(note)) == note);
 	return status;
@@ -130,7 +130,7 @@ SIM_VERB(wait_without_memory, SIM_OK)
 	int status;
 
 	sim_fail_allocation(1);
-	status = baton_future_wait(&note->future, NULL);
+	status = baton_future_wait(&note->future);
 	sim_fail_allocation(0);
 	return status;
 }

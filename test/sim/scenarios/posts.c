@@ -48,8 +48,7 @@ void sim_async(struct baton_resource *resource, bool wait)
 	if (!posted || baton_async(resource, run_posted, posted, &future))
 		return;
 	posted->accepted = true;
-	if (wait && baton_future_wait(future, NULL) == 0 &&
-	    baton_future_state(future) == BATON_DONE)
+	if (wait && baton_future_wait(future) == 0 && baton_future_state(future) == BATON_DONE)
 		sim_require(baton_future_value(future) == posted);
 	baton_future_unref(future);
 }

@@ -15,7 +15,7 @@ static void wait_for_note(void *argument)
 {
 	sim_require(baton__thread_attach() == 0);
 	store_relaxed(&baton__self->member, baton_manual_executor(manual));
-	sim_require(baton_future_wait(&note.future, NULL) == 0);
+	sim_require(baton_future_wait(&note.future) == 0);
 }
 
 /* Binds the note's future to the first topic, and unbinds it again. */
@@ -78,7 +78,7 @@ SIM_SCENARIO(rebound_2, "two of them, one in the other's way", .bound = 1, .orde
 
 static void wait_outside(void *argument)
 {
-	sim_require(baton_future_wait(&note.future, NULL) == 0);
+	sim_require(baton_future_wait(&note.future) == 0);
 }
 
 SIM_SCENARIO(rebound_last_visitor, "who hands off a resource that it visits touches no executor")

@@ -56,7 +56,7 @@ static void refused_then_accepted(void *argument)
 
 static void wait(void *argument)
 {
-	sim_require(baton_future_wait(&notes[0].future, NULL) == 0);
+	sim_require(baton_future_wait(&notes[0].future) == 0);
 }
 
 static void cancel(void *argument)

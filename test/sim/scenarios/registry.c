@@ -162,7 +162,7 @@ static void take(struct baton_registry_request *request, struct note *note)
 {
 	struct item *item;
 
-	sim_require(baton_future_wait(&request->future, NULL) == 0);
+	sim_require(baton_future_wait(&request->future) == 0);
 	item = (struct item *)baton_registry_request_entry(request);
 	sim_require((baton_future_state(&request->future) == BATON_CANCELLED) == !item);
 	if (item)
@@ -240,7 +240,7 @@ SIM_SCENARIO(registry_async_then, "a request's continuation gets the object once
 	sim_start(acquire, &notes[1]);
 	finish(2);
 	sim_require(baton_resource_close(&look_up.resource) == 0);
-	sim_require(baton_resource_await(&look_up.resource, NULL) == 0);
+	sim_require(baton_resource_await(&look_up.resource) == 0);
 }
 
 SIM_SCENARIO(registry_three, "two that acquire and one that looks up", .walk_only = true)
@@ -278,7 +278,7 @@ SIM_SCENARIO(registry_destroy, "the registry ends beside the thread that ends it
 	baton_task_init(&task, release_run, NULL);
 	sim_require(baton_registry_acquire(registry, "a", 1, &last) == 0);
 	sim_start(release_inside, &task);
-	sim_require(baton_future_wait(&released, NULL) == 0);
+	sim_require(baton_future_wait(&released) == 0);
 	sim_require(baton_registry_destroy(registry) == 0);
 	sim_require(ended == 1);
 	sim_join_started();

@@ -321,7 +321,7 @@ void sim_note_over(struct sim_note *note)
 
 void sim_note_wait(struct sim_note *note)
 {
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(baton_future_wait(&note->future) == 0);
 	sim_note_over(note);
 }
 
@@ -432,7 +432,7 @@ int sim_topic_close_then(struct sim_topic *topic)
 void sim_topic_close(struct sim_topic *topic)
 {
 	(void)baton_resource_close(&topic->resource);
-	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
+	sim_require(baton_resource_await(&topic->resource) == 0);
 	baton_resource_deinit(&topic->resource);
 	topic->changes++;
 	sim_retire(&topic->resource, sizeof(topic->resource));

@@ -197,7 +197,7 @@ SIM_SCENARIO(trigger_stop_beside, "stopped beside fires it ends, and an await ha
 	sim_require(!baton_trigger_is_pending(&trigger));
 	sim_require(baton_trigger_fire(&trigger) == -ECANCELED);
 	sim_require(answered <= accepted[0] + accepted[1]);
-	sim_require(baton_resource_await(&stage.topic.resource, NULL) == 0);
+	sim_require(baton_resource_await(&stage.topic.resource) == 0);
 	sim_retire(&trigger, sizeof(trigger));
 	sim_stage_end(&stage);
 }

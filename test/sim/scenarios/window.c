@@ -164,7 +164,7 @@ SIM_VERB(take_out_early, SIM_OK)
 /* Its memory is not the library's any more. */
 SIM_VERB(gone, SIM_OK)
 {
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(baton_future_wait(&note->future) == 0);
 	sim_retire(parcel_of(note), sizeof(parcels[0]));
 	return 0;
 }

@@ -151,7 +151,7 @@ static struct baton_future promise;
 
 static void wait_for_promise(struct sim_item *item)
 {
-	sim_require(baton_future_wait(&promise, NULL) == 0);
+	sim_require(baton_future_wait(&promise) == 0);
 }
 
 /* A closed topic's job is queued behind a job that waits until the topic's end has been seen. */

@@ -86,7 +86,7 @@ static void looks_at_spare(const sigset_t *own)
 	cr_assert_eq(baton_post(&blocked.resource, block, &blocked), 0);
 	gate_pass(&blocked.entered);
 	cr_assert_eq(baton_async(&on_spare, tell_mask, &mask, &call), 0);
-	cr_assert_eq(baton_future_wait(call, NULL), 0);
+	cr_assert_eq(baton_future_wait(call), 0);
 	baton_pool_stats_read(pool, &stats);
 	cr_assert_eq(stats.spares_started, 1);
 	expect_mask(&mask, "a spare");

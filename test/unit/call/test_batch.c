@@ -402,7 +402,7 @@ Test(batch, a_close_from_inside_leaves_it_whole, .timeout = 10)
 		cr_assert_eq(meddler.result, 0);
 		cr_assert_eq(journal.count, 5, "limit %u: %zu", limit, (size_t)journal.count);
 		cr_assert_eq(baton_submit(&resource, &steps[6].task), -EPIPE);
-		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&resource), 0);
 		baton_resource_deinit(&resource);
 	}
 }

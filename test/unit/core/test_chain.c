@@ -56,7 +56,7 @@ static bool full_end(struct link *link)
 {
 	baton_job_run(&link->resource._job);
 	return baton_resource_close(&link->resource) == 0 &&
-	       baton_resource_await(&link->resource, NULL) == 0;
+	       baton_resource_await(&link->resource) == 0;
 }
 
 /* ---- `cancelled` of a task that a continuation could not submit, or that a bound drops ---- */

@@ -70,7 +70,7 @@ Test(close, what_a_resource_says_of_itself_follows_its_way, .timeout = 10)
 	cr_assert(baton_resource_is_closed(&fix.resource) &&
 	          !baton_resource_is_idle(&fix.resource));
 	stash_run(&fix.stash);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert(baton_resource_is_closed(&fix.resource) && baton_resource_is_idle(&fix.resource));
 	baton_resource_deinit(&fix.resource);
 }
@@ -109,7 +109,7 @@ Test(close, an_own_task_may_close, .timeout = 10)
 	cr_assert_eq(closer.results[1], -EALREADY);
 	cr_assert_eq(closer.late_result, -EPIPE);
 	cr_assert(journal_counts_up(&fix.journal, 0, 1), "accepted before, runs after");
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	baton_resource_deinit(&fix.resource);
 }
 
@@ -264,7 +264,7 @@ Test(close, a_helper_that_empties_the_resource_leaves_the_finaliser_to_the_entry
 	step_init(&fix.steps[0], &fix.journal, 0, &future);
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), 0);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert_eq(finale.calls, 0, "the run queue still refers to the resource");
 	stash_run(&fix.stash);
 	cr_assert_eq(finale.calls, 1);

@@ -164,7 +164,7 @@ static void awaits_the_second(void *arg)
 	scene->results[0] = baton_submit(&scene->resources[0], &scene->steps[0].task);
 	scene->results[1] =
 		baton_resource_close_then(&scene->resources[1], &scene->finalisers[0].task);
-	scene->results[2] = baton_resource_await(&scene->resources[1], NULL);
+	scene->results[2] = baton_resource_await(&scene->resources[1]);
 	scene->ran = scene->journal.count;
 }
 

@@ -281,7 +281,7 @@ static void *help_hesitant(void *arg)
 	struct hesitant *hesitant = arg;
 
 	gate_pass(&hesitant->scheduled);
-	hesitant->status = baton_future_wait(&hesitant->future, NULL);
+	hesitant->status = baton_future_wait(&hesitant->future);
 	return NULL;
 }
 

@@ -200,7 +200,7 @@ Test(failed, a_task_with_a_future_is_counted_and_its_future_is_told, .timeout = 
 	baton_resource_set_stats(&resource, &stats);
 	memset(&told, 0, sizeof(told));
 	cr_assert_eq(baton_submit(&resource, &task), 0);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert_eq(baton_future_status(&future), -EIO);
 	cr_assert_eq(told.count, 0);
 	baton_resource_stats_read(&stats, &copy);
@@ -240,7 +240,7 @@ Test(failed, what_a_detached_function_returns_is_ignored, .timeout = 5)
 		cr_assert_eq(baton_detached_complete(&token, 0, NULL), 0);
 		cr_assert_eq(told.count, 0);
 		if (with_future)
-			cr_assert_eq(baton_future_wait(&future, NULL), 0);
+			cr_assert_eq(baton_future_wait(&future), 0);
 		resource_end(&resource);
 		baton_resource_stats_read(&stats[with_future], &copy);
 		cr_assert_eq(copy.failed, 0);

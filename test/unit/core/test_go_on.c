@@ -101,7 +101,7 @@ Test(go_on, a_helper_that_gives_the_baton_back_enters_no_kick, .timeout = 5)
 
 	baton_task_init(&scene->task, kicks_and_pops, &scene->future);
 	cr_assert_eq(baton_submit_later(&scene->resource, &scene->task), 0);
-	cr_assert_eq(baton_future_wait(&scene->future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&scene->future), 0);
 	cr_assert_not(baton_future_is_complete(&scene->windowed_future), "its wait is over");
 	cr_assert(stash_run_one(&scene->stash), "the executor has what is left");
 	scene_end(scene);

@@ -248,7 +248,7 @@ Test(inlined, after_a_busy_resource_a_thread_looks_before_it_tries)
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton__self->wary, BATON_INLINE_WARY);
 	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert_eq(baton_call(&fix.resource, increment, &counter, NULL), 0);
 	cr_assert_eq(baton__self->wary, BATON_INLINE_WARY - 1);
 	fixture_end();

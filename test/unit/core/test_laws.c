@@ -143,7 +143,7 @@ static void async(struct submitter *submitter, struct ledger *ledger)
 	submitter->errors += baton_async(&ledger->resource, entry_call_and_free,
 	                                 issue(submitter, ledger), &future) != 0;
 	if (rng_below(&submitter->rng, 2)) {
-		submitter->errors += baton_future_wait(future, NULL) != 0;
+		submitter->errors += baton_future_wait(future) != 0;
 		submitter->errors += baton_future_state(future) != BATON_DONE;
 	}
 	baton_future_unref(future);
@@ -155,7 +155,7 @@ static void with_future(struct submitter *submitter, struct ledger *ledger)
 
 	baton_task_init(&entry->task, entry_run, &entry->future);
 	submitter->errors += baton_submit(&ledger->resource, &entry->task) != 0;
-	submitter->errors += baton_future_wait(&entry->future, NULL) != 0;
+	submitter->errors += baton_future_wait(&entry->future) != 0;
 	submitter->errors += baton_future_status(&entry->future) != 0;
 	free(entry);
 }
@@ -242,7 +242,7 @@ static void history(int threads, size_t workers)
 		cr_assert_eq(submitters[i].errors, 0);
 	}
 	for (int i = 0; i < RESOURCES; i++) /* what is passed on is passed on once */
-		cr_assert_eq(baton_resource_await(&ledgers[i].resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&ledgers[i].resource), 0);
 	for (int i = 0; i < RESOURCES; i++)
 		resource_end(&ledgers[i].resource);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
@@ -305,7 +305,7 @@ Test(laws, a_stuck_runner_delays_no_submit_to_its_resource, .timeout = 10)
 	cr_assert_eq(ledgers[0].ran, 0);
 	release(&occupant);
 	for (int i = 0; i < RESOURCES; i++)
-		cr_assert_eq(baton_resource_await(&ledgers[i].resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&ledgers[i].resource), 0);
 	for (int i = 0; i < RESOURCES; i++)
 		resource_end(&ledgers[i].resource);
 	cr_assert_eq(submitter.errors + ledgers[0].disorders, 0);

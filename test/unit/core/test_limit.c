@@ -185,7 +185,7 @@ Test(limit, with_limit_0_a_waiter_outside_does_not_help, .timeout = 10)
 		void *value = NULL;
 
 		cr_assert_eq(baton_submit(&fix.resource, &step.task), 0);
-		cr_assert_eq(baton_future_wait(&future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&future), 0);
 		cr_assert_eq(baton_call(&fix.resource, tell_thread, &thread, &value), 0);
 		cr_assert_not(pthread_equal(thread, pthread_self()));
 		cr_assert_eq(value, &thread);

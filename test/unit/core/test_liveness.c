@@ -20,7 +20,7 @@ static void *sleeper_main(void *arg)
 	struct sleeper *sleeper = arg;
 
 	atomic_store(&sleeper->tid, thread_id());
-	sleeper->result = baton_future_wait(sleeper->awaited, NULL);
+	sleeper->result = baton_future_wait(sleeper->awaited);
 	if (sleeper->then)
 		MUST(baton_future_complete(sleeper->then, 0, NULL) == 0);
 	return NULL;
@@ -64,7 +64,7 @@ static int put_off_outer(struct baton_task *task)
 	struct put_off *scene = baton_container_of(task, struct put_off, outer);
 
 	MUST(baton_submit(scene->resource, &scene->inner) == 0);
-	scene->result = baton_future_wait(&scene->woken, NULL);
+	scene->result = baton_future_wait(&scene->woken);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ static void *awaiter_main(void *arg)
 	struct awaiter *awaiter = arg;
 
 	atomic_store(&awaiter->tid, thread_id());
-	awaiter->result = baton_resource_await(awaiter->resource, NULL);
+	awaiter->result = baton_resource_await(awaiter->resource);
 	return NULL;
 }
 
@@ -135,7 +135,7 @@ Test(marks, an_owner_with_nothing_to_drive_sleeps_until_the_runner_is_done, .tim
 	step_init(&fix.steps[0], &fix.journal, 0, &future);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	thread = thread_start(releaser_main, &releaser);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	thread_join(thread);
 	thread_join(fix.occupant.thread);
 	cr_assert(journal_counts_up(&fix.journal, 0, 1));
@@ -160,7 +160,7 @@ static int closer_run(struct baton_task *task)
 
 	closer->results[0] = baton_pool_submit(closer->pool, &closer->other.job);
 	closer->results[1] = baton_resource_close_then(closer->closed, &closer->finaliser->task);
-	closer->results[2] = baton_resource_await(closer->closed, NULL);
+	closer->results[2] = baton_resource_await(closer->closed);
 	closer->others = atomic_load(&closer->other.ran);
 	return 0;
 }

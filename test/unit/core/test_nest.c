@@ -314,7 +314,7 @@ static int last_run(struct baton_task *task)
 	struct last *last = baton_container_of(nest, struct last, nest);
 
 	last->results[0] = baton_submit(&last->resource, &last->step.task);
-	last->results[1] = baton_future_wait(&last->future, NULL);
+	last->results[1] = baton_future_wait(&last->future);
 	return 0;
 }
 
@@ -362,7 +362,7 @@ static void *relay_main(void *arg)
 		baton_future_then(i ? &relays[i - 1].future : &promise, &relays[i].continuation);
 	}
 	chain->error = baton_future_complete(&promise, 0, NULL);
-	chain->error += baton_future_wait(&relays[chain->count - 1].future, NULL);
+	chain->error += baton_future_wait(&relays[chain->count - 1].future);
 	for (size_t i = 0; i < chain->count; i++)
 		chain->error += baton_future_state(&relays[i].future) != BATON_DONE;
 	free(relays);

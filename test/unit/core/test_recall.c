@@ -98,7 +98,7 @@ Test(recall, by_a_waiter_makes_the_resource_idle, .timeout = 10)
 	struct scene scene;
 
 	scene_begin(&scene, 1, 1, &future);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert(is_idle(&scene.queue));
 	scene_end(&scene);
 }

@@ -38,7 +38,7 @@ Test(stand_back, each_failure_doubles_the_tasks_that_are_pushed_before_the_next_
 		expected = expected < 4096 ? 2 * expected : 4096;
 	}
 	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	/* A success makes the next failure cheap again. */
 	cr_assert(baton__stand_back(&fix.resource));
 	cr_assert_eq(self->learnt.stand_back_next, 0);
@@ -179,7 +179,7 @@ Test(stand_back, each_way_to_submit_to_a_busy_resource_stands_back_once_but_late
 	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
 	cr_assert_not(stood_back(self)); /* in the way of calls, which learn otherwise */
 	thread_join(releaser);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	cr_assert(journal_counts_up(&journal, 1, 5));
 	resource_end(&resource);
 
@@ -216,7 +216,7 @@ Test(stand_back, each_way_to_submit_counts_its_tasks, .timeout = 10)
 	cr_assert_eq(baton_post(&fix.resource, nothing, NULL), 0);
 	cr_assert_eq(self->learnt.stand_back_skip, 1);
 	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert(journal_counts_up(&journal, 1, 4));
 }
 
@@ -255,7 +255,7 @@ Test(stand_back, a_submit_captures_what_was_released_meanwhile_or_is_run_by_the_
 		releaser = thread_start(release_soon, &occupant);
 		cr_assert_eq(baton_submit(&resource, &step.task), 0);
 		thread_join(releaser);
-		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&resource), 0);
 		cr_assert(journal_counts_up(&journal, 1, 1));
 	}
 }

@@ -25,7 +25,7 @@ Test(stand_back_call, a_caller_looks_until_the_resource_is_idle_or_its_looks_are
 	cr_assert_eq(looks.left, 0);
 	cr_assert(baton__stand_back_call_begin(&fix.resource, &looks));
 	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert(baton__stand_back_call_look(&fix.resource, &looks));
 	/* The capture that failed has cost one look. */
 	cr_assert(baton__stand_back_call_look(&fix.resource, &looks));

@@ -47,7 +47,7 @@ Test(stats, they_balance_after_many_threads, .timeout = 10)
 		thread_join(loads[i].thread);
 		cr_assert_eq(loads[i].refused, 0);
 	}
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_resource_stats_read(&stats, &copy);
 	cr_assert_eq(copy.submitted, THREADS * posts);
 	cr_assert_eq(copy.executed, THREADS * posts);
@@ -165,7 +165,7 @@ Test(stats, posts_that_are_too_deep_are_counted, .timeout = 10)
 		struct baton_resource_stats copy;
 
 		/* The post comes while the task before it runs. */
-		cr_assert_eq(baton_resource_await(&deep[i].resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&deep[i].resource), 0);
 		baton_resource_stats_read(&deep[i].stats, &copy);
 		cr_assert_eq(copy.executed, 1);
 		cr_assert_eq(copy.waiting, 0);

@@ -205,7 +205,7 @@ static int deep_run(struct baton_task *task)
 	else
 		deep->completed = baton_future_complete(deep->first, 0, NULL);
 	if (deep->second)
-		deep->waited = baton_future_wait(deep->second, NULL);
+		deep->waited = baton_future_wait(deep->second);
 	return 0;
 }
 

@@ -258,7 +258,7 @@ Test(tag, cancels_from_several_threads_beside_runners_leave_nothing_behind, .tim
 		             0);
 	for (int i = 0; i < 2; i++)
 		thread_join(threads[i]);
-	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	cr_assert_eq(resource_counts(&scene->stats).executed, (uint64_t)ran);
 	cr_assert_eq(scene->stats.cancelled, (uint64_t)(2000 - ran));

@@ -238,5 +238,5 @@ Test(task_type, refused_too_deep_it_is_told_later_and_can_be_submitted_again, .t
 	cr_expect_eq(seen.ran, 1);
 	for (int i = 0; i < BATON_NESTING_MAX; i++)
 		resource_end(&deep.resources[i]);
-	cr_assert_eq(baton_resource_await(&deep.closed, NULL), 0);
+	cr_assert_eq(baton_resource_await(&deep.closed), 0);
 }

@@ -121,7 +121,7 @@ Test(zero, memory_is_an_idle_resource, .timeout = 10)
 	MUST(resource != NULL);
 	steps_init(steps, 100, &journal, 0);
 	cr_assert_eq(baton_submit(resource, &wave.task), 0);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	cr_assert(journal_counts_up(&journal, 0, 100));
 	cr_assert_null(baton_resource_name(resource));
 	resource_end(resource);

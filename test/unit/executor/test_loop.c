@@ -167,7 +167,7 @@ static void *life_main(void *arg)
 		errors += baton_call(&life->resource, life_step, life, &value) != 0;
 		errors += value != life;
 		errors += baton_async(&life->resource, life_step, life, &future) != 0;
-		errors += baton_future_wait(future, NULL) != 0;
+		errors += baton_future_wait(future) != 0;
 		baton_future_unref(future);
 	}
 	atomic_fetch_add(&life->finished, 1);

@@ -46,7 +46,7 @@ Test(future, it_is_running_inside_its_task_and_done_after_it, .timeout = 10)
 	cr_assert(baton_future_is_complete(&future));
 	cr_assert_eq(baton_future_status(&future), 0);
 	cr_assert_eq(baton_future_value(&future), &value);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	fixture_end();
 }
 
@@ -71,7 +71,7 @@ Test(future, a_status_other_than_0_means_failed_with_it, .timeout = 10)
 	cr_assert_eq(baton_submit(&fix.resource, &outcome.task), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&future), -EIO);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0, "the wait itself did not fail");
+	cr_assert_eq(baton_future_wait(&future), 0, "the wait itself did not fail");
 	baton_future_init(&future);
 	outcome.status = 42;
 	cr_assert_eq(baton_submit(&fix.resource, &outcome.task), 0);
@@ -117,7 +117,7 @@ Test(future, another_thread_sees_it_running_and_then_done, .timeout = 10)
 	cr_assert_eq(baton_future_state(&future), BATON_RUNNING);
 	cr_assert_eq(baton_future_status(&future), -EAGAIN);
 	gate_open(&watched.leave);
-	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	thread_join(thread);
 	fixture_end();
@@ -175,7 +175,7 @@ Test(future, thousands_on_the_stack_are_waited_for_and_forgotten, .timeout = 10)
 		baton_future_init(&published.future);
 		baton_task_init(&published.task, publish, &published.future);
 		cr_assert_eq(baton_submit_later(&resources[i % 2], &published.task), 0);
-		cr_assert_eq(baton_future_wait(&published.future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&published.future), 0);
 		cr_assert_eq(published.plain, 0xFEED);
 		memset(&published, 0xA5, sizeof(published));
 	}
@@ -197,7 +197,7 @@ Test(future, a_promise_is_fulfilled_once, .timeout = 10)
 	cr_assert_eq(baton_future_complete(&promise, -EIO, NULL), -EALREADY);
 	cr_assert_eq(baton_future_status(&promise), 0);
 	cr_assert_eq(baton_future_value(&promise), &value);
-	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+	cr_assert_eq(baton_future_wait(&promise), 0);
 	baton_promise_init(&promise);
 	cr_assert_eq(baton_future_state(&promise), BATON_PENDING);
 	cr_assert_eq(baton_future_complete(&promise, -EIO, NULL), 0);
@@ -214,7 +214,7 @@ Test(future, a_cancelled_promise_cannot_be_fulfilled, .timeout = 10)
 	cr_assert_eq(baton_future_status(&promise), -ECANCELED);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), -EALREADY);
 	cr_assert_eq(baton_future_cancel(&promise), -EALREADY);
-	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+	cr_assert_eq(baton_future_wait(&promise), 0);
 }
 
 Test(future, a_tasks_future_cannot_be_fulfilled_by_hand, .timeout = 10)
@@ -314,7 +314,7 @@ static void *unref_main(void *arg)
 	struct baton_future *future = arg;
 	void *value = NULL;
 
-	if (baton_future_wait(future, NULL) == 0)
+	if (baton_future_wait(future) == 0)
 		value = baton_future_value(future);
 	baton_future_unref(future);
 	return value;
@@ -379,7 +379,7 @@ Test(future, a_dropped_future_still_has_its_continuation, .timeout = 10)
 	baton_future_then(future, &continuation);
 	baton_future_unref(future);
 	release(&fix.occupant);
-	cr_assert_eq(baton_future_wait(&after, NULL), 0);
+	cr_assert_eq(baton_future_wait(&after), 0);
 	cr_assert_eq(flag, 1);
 	fixture_end();
 }

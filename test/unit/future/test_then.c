@@ -64,7 +64,7 @@ static void *wait_for_promise(void *arg)
 	struct awaited *awaited = arg;
 
 	atomic_store(&awaited->tid, thread_id());
-	MUST(baton_future_wait(&awaited->promise, NULL) == 0);
+	MUST(baton_future_wait(&awaited->promise) == 0);
 	atomic_store(&awaited->awake, 1);
 	return NULL;
 }
@@ -110,7 +110,7 @@ Test(then, they_fire_on_failure_and_on_cancel_too, .timeout = 10)
 	baton_future_then(&first, &relay.continuation);
 	cr_assert_eq(baton_future_cancel(&first), 0);
 	release(&fix.occupant);
-	cr_assert_eq(baton_future_wait(&relay.future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&relay.future), 0);
 	fixture_end();
 	cr_assert_eq(baton_future_state(&first), BATON_CANCELLED);
 	cr_assert(journal_counts_up(&fix.journal, 1, 1));
@@ -129,7 +129,7 @@ Test(then, a_continuation_may_go_to_the_same_resource, .timeout = 10)
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 	baton_future_then(&first, &relay.continuation);
 	release(&fix.occupant);
-	cr_assert_eq(baton_future_wait(&relay.future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&relay.future), 0);
 	fixture_end();
 	cr_assert(journal_counts_up(&fix.journal, 0, 3), "submitted last, so it runs last");
 }
@@ -358,7 +358,7 @@ Test(then, a_chain_over_several_resources_keeps_its_order, .timeout = 10)
 		baton_future_then(i ? &links[i - 1].future : &promise, &links[i].continuation);
 	}
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
-	cr_assert_eq(baton_future_wait(&links[LINKS - 1].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&links[LINKS - 1].future), 0);
 	for (int i = 0; i < LINKS; i++)
 		cr_assert_eq(links[i].seen, i);
 	for (int i = 0; i < 3; i++)

@@ -249,7 +249,7 @@ static void wait_for_held_back(void *arg)
 {
 	struct cycle *cycle = arg;
 
-	cycle->status = baton_future_wait(&cycle->entries[0].future, NULL);
+	cycle->status = baton_future_wait(&cycle->entries[0].future);
 }
 
 static void flush_and_wait(void *arg)
@@ -258,7 +258,7 @@ static void flush_and_wait(void *arg)
 
 	MUST(baton_batch_flush() == 0);
 	MUST(baton_submit_later(&cycle->ledgers[1].resource, &cycle->entries[2].task) == 0);
-	MUST(baton_future_wait(&cycle->entries[2].future, NULL) == 0);
+	MUST(baton_future_wait(&cycle->entries[2].future) == 0);
 }
 
 Test(flush, it_breaks_a_cycle_of_held_back_completions, .timeout = 20)
@@ -300,7 +300,7 @@ static void wait_for_the_waiter(void *arg)
 	MUST(baton_submit_later(&cycle->other->resource, &cycle->waiter->task) == 0);
 	while (!atomic_load(&cycle->begun)) /* this thread must not help */
 		sched_yield();
-	cycle->status[0] = baton_future_wait(&cycle->waiter->future, NULL);
+	cycle->status[0] = baton_future_wait(&cycle->waiter->future);
 }
 
 static void wait_for_one_held(void *arg)
@@ -308,7 +308,7 @@ static void wait_for_one_held(void *arg)
 	struct closed_cycle *cycle = arg;
 
 	atomic_store(&cycle->begun, true);
-	cycle->status[1] = baton_future_wait(cycle->held, NULL);
+	cycle->status[1] = baton_future_wait(cycle->held);
 }
 
 /* Either wait, not both. */
@@ -370,7 +370,7 @@ static void *caller_main(void *arg)
 		} else {
 			MUST(baton_async(&caller->ledger->resource, number_call, caller->ledger,
 			                 &future) == 0);
-			MUST(baton_future_wait(future, NULL) == 0);
+			MUST(baton_future_wait(future) == 0);
 			value = baton_future_value(future);
 			caller->failed += baton_future_status(future) != 0;
 			baton_future_unref(future);
@@ -398,7 +398,7 @@ static void call_from_everywhere(uint32_t limit)
 		cr_assert_eq(callers[i].early, 0);
 		cr_assert_eq(callers[i].failed, 0);
 	}
-	cr_assert_eq(baton_resource_await(&ledger.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&ledger.resource), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.entered, CALLERS * scaled(CALLS));
 	resource_end(&ledger.resource);
@@ -439,8 +439,8 @@ Test(flush, shutdown_now_leaves_no_batch_open, .timeout = 30)
 			jobs = next;
 		}
 		for (int i = 0; i < 500; i++)
-			MUST(baton_future_wait(&entries[i].future, NULL) == 0);
-		cr_assert_eq(baton_resource_await(&ledger.resource, NULL), 0);
+			MUST(baton_future_wait(&entries[i].future) == 0);
+		cr_assert_eq(baton_resource_await(&ledger.resource), 0);
 		entered = 0;
 		for (int i = 0; i < 500; i++) {
 			entered += baton_future_state(&entries[i].future) == BATON_DONE;

@@ -218,7 +218,7 @@ static void *sleeper_main(void *arg)
 	struct sleeper *sleeper = arg;
 
 	atomic_store(&sleeper->tid, thread_id());
-	MUST(baton_future_wait(sleeper->future, NULL) == 0);
+	MUST(baton_future_wait(sleeper->future) == 0);
 	sleeper->committed = atomic_load(&sleeper->ledger->committed);
 	return NULL;
 }
@@ -263,7 +263,7 @@ static void wait_for_first(void *arg)
 {
 	struct sleeper *sleeper = arg;
 
-	sleeper->committed = baton_future_wait(sleeper->future, NULL);
+	sleeper->committed = baton_future_wait(sleeper->future);
 }
 
 Test(hold, a_wait_for_the_own_batch_never_ends, .timeout = 10)

@@ -15,7 +15,7 @@ static void *sleeper_main(void *arg)
 	struct sleeper *sleeper = arg;
 
 	atomic_store(&sleeper->tid, thread_id());
-	sleeper->result = baton_future_wait(&sleeper->entry.future, NULL);
+	sleeper->result = baton_future_wait(&sleeper->entry.future);
 	return NULL;
 }
 
@@ -148,7 +148,7 @@ static void *awaiting_main(void *arg)
 {
 	struct awaiting *awaiting = arg;
 
-	MUST(baton_resource_await(&awaiting->ledger->resource, NULL) == 0);
+	MUST(baton_resource_await(&awaiting->ledger->resource) == 0);
 	awaiting->committed = atomic_load(&awaiting->ledger->committed);
 	gate_open(&awaiting->over);
 	return NULL;
@@ -255,7 +255,7 @@ Test(hooks, a_helper_shares_one_batch_with_those_behind, .timeout = 10)
 	entries_init(entries, 5, &ledger);
 	for (int i = 0; i < 5; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[1].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&entries[1].future), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.begun, 1);
 	cr_assert_eq(ledger.sizes[0], 5);
@@ -276,11 +276,11 @@ Test(hooks, a_helper_stays_for_a_quantum_and_no_longer_than_its_batch, .timeout 
 	entries_init(entries, 9, &ledger);
 	for (int i = 0; i < 9; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[0].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&entries[0].future), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.entered, 4);
 	ledger.config.batch_max = 2;
-	cr_assert_eq(baton_future_wait(&entries[5].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&entries[5].future), 0);
 	cr_assert_eq(ledger.entered, 6);
 	cr_assert_eq(ledger.begun, 2);
 	cr_assert(ledger_balanced(&ledger));
@@ -302,7 +302,7 @@ Test(hooks, a_helper_stays_no_longer_than_it_helps, .timeout = 10)
 	entries_init(entries, 4000, &ledger);
 	for (int i = 0; i < 4000; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[0].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&entries[0].future), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_lt(ledger.entered, 2000);
 	stash_run(&stash);
@@ -322,7 +322,7 @@ Test(hooks, a_helper_without_held_completions_shares_no_batch, .timeout = 10)
 	entries_init(entries, 3, &ledger);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[0].future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&entries[0].future), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.sizes[0], 1, "its wait is over when its task has returned");
 	stash_run(&stash);

@@ -27,7 +27,7 @@ static struct baton_board *board_of(uint32_t resources, const char *path)
 static void leave(struct baton_board *board, struct baton_resource *resource)
 {
 	cr_assert_eq(baton_resource_close(resource), 0);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	baton_board_leave(board, resource);
 }
 
@@ -87,7 +87,7 @@ Test(board, a_line_shows_what_runs_and_by_whom, .timeout = 10)
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_post(&resource, look_call, &looking.looked), 0);
 	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	cr_assert_eq(looking.looked.function, (uintptr_t)look_call);
 	cr_assert_eq(looking.looked.entered, 4);
 	leave(board, &resource);
@@ -113,7 +113,7 @@ Test(board, of_an_async_and_a_call_the_function_is_shown, .timeout = 10)
 	cr_assert_eq(baton_async(&resource, look_call, &looked[0], &futures[0]), 0);
 	cr_assert_eq(baton_async_with(&resource, &labelled, &futures[1]), 0);
 	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	cr_assert_eq(looked[0].function, (uintptr_t)look_call);
 	cr_assert_eq(looked[1].function, (uintptr_t)look_call);
 	baton_future_unref(futures[0]);
@@ -199,7 +199,7 @@ Test(board, of_waiting_tasks_one_at_a_time_is_measured_of_running_ones_each_64th
 	while (baton__now_ns() < began + 1000000)
 		continue;
 	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	cr_assert_geq(recorded(&gauge->times->waited), 1);
 	cr_assert_geq(gauge->times->waited.max_ns, 1000000);
 	leave(board, &resource);
@@ -256,7 +256,7 @@ Test(board, each_lane_has_its_own_times, .timeout = 10)
 		expect_lane(gauge, 1, 0);
 		expect_lane(gauge, 3, 2);
 		release(&occupant);
-		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&resource), 0);
 		for (unsigned lane = 0; lane < BATON__GAUGE_LANES; lane++)
 			expect_lane(gauge, lane, 0);
 		cr_assert_eq(recorded(&gauge->times->lane[0].waited), 1);
@@ -398,7 +398,7 @@ static struct baton_future promise = BATON_FUTURE_INIT;
 
 static void *wait_for_promise(void *arg)
 {
-	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+	cr_assert_eq(baton_future_wait(&promise), 0);
 	return arg;
 }
 

@@ -36,7 +36,7 @@ static void joins(void)
 static void end(void)
 {
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_board_leave(board, &resource);
 	baton_board_destroy(board);
 }
@@ -206,7 +206,7 @@ Test(stuck, a_cause_ends_with_the_resource, .timeout = 10)
 	cr_assert_eq(cause(), BATON__CAUSE_SUSPENDED);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_board_leave(board, &resource);
 	baton_resource_init(&resource, NAMED("another"));
 	joins();
@@ -223,7 +223,7 @@ static int waits_for_its_own(struct baton_task *task)
 	(void)task;
 	baton_promise_init(&promise);
 	atomic_store(&promised, 1);
-	return baton_future_wait(&promise, NULL);
+	return baton_future_wait(&promise);
 }
 
 static void *submit_it(void *arg)
@@ -345,7 +345,7 @@ Test(stuck, in_a_dump_each_lane_has_what_waits_there, .timeout = 10)
 
 static void *wait_for_a_future(void *arg)
 {
-	cr_assert_eq(baton_future_wait(arg, NULL), 0);
+	cr_assert_eq(baton_future_wait(arg), 0);
 	return NULL;
 }
 

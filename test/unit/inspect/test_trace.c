@@ -29,7 +29,7 @@ static void begin(void)
 static void end(void)
 {
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_board_leave(board, &resource);
 	baton_board_destroy(board);
 	(void)unlink(path);
@@ -86,7 +86,7 @@ static struct baton_future promise = BATON_FUTURE_INIT;
 
 static void *wait_for_promise(void *arg)
 {
-	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+	cr_assert_eq(baton_future_wait(&promise), 0);
 	return arg;
 }
 
@@ -105,7 +105,7 @@ Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	usleep(10000);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	thread_join(waiter);
@@ -366,7 +366,7 @@ static void runs_and_leaves(struct baton_resource *one, int runs)
 	for (int i = 0; i < runs; i++)
 		cr_assert_eq(baton_post(one, nothing, NULL), 0);
 	cr_assert_eq(baton_resource_close(one), 0);
-	cr_assert_eq(baton_resource_await(one, NULL), 0);
+	cr_assert_eq(baton_resource_await(one), 0);
 	baton_board_leave(small, one);
 }
 
@@ -462,7 +462,7 @@ static void *come_and_go(void *arg)
 			continue;
 		MUST(baton_post(&one, nothing, NULL) == 0);
 		MUST(baton_resource_close(&one) == 0);
-		MUST(baton_resource_await(&one, NULL) == 0);
+		MUST(baton_resource_await(&one) == 0);
 		baton_board_leave(board, &one);
 	}
 	return NULL;

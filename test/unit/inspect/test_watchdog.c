@@ -74,7 +74,7 @@ static void resource_begin(struct baton_resource *resource, const char *name,
 static void resource_over(struct baton_resource *resource)
 {
 	cr_assert_eq(baton_resource_close(resource), 0);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	baton_board_leave(board, resource);
 }
 
@@ -130,7 +130,7 @@ Test(watchdog, a_forgotten_resume_is_named, .timeout = 10)
 	expect_no_more(1);
 	/* A second time is another one. */
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	expect_no_more(1);
 	cr_assert_eq(baton_call(&resource, suspend_it, &resource, NULL), 0);
 	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
@@ -168,7 +168,7 @@ static struct baton_future promise;
 
 static void *wait_for_promise(void *arg)
 {
-	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+	cr_assert_eq(baton_future_wait(&promise), 0);
 	return arg;
 }
 

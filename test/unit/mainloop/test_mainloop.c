@@ -380,7 +380,7 @@ Test(mainloop, a_run_ends_with_its_sources_though_the_executor_has_more, .timeou
 		(void)baton_mainloop_run(&loop, 1);
 	cr_assert_eq(baton_resource_close(&rounds.resource), 0);
 	(void)baton_mainloop_run(&loop, 1);
-	cr_assert_eq(baton_resource_await(&rounds.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&rounds.resource), 0);
 	loop_end(0);
 }
 

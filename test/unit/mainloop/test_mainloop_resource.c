@@ -71,7 +71,7 @@ Test(mainloop_resource, a_board_shows_the_function_of_the_source, .timeout = 10)
 	cr_assert_eq(load_relaxed(&stats->_function), 0);
 	cr_assert_str_eq(log_take(), "abb");
 	cr_assert_eq(baton_resource_close(resource), 0);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	baton_board_leave(board, resource);
 	loop_end(0);
 	baton_board_destroy(board);
@@ -112,7 +112,7 @@ Test(mainloop_resource, a_turn_that_is_cancelled_in_a_wait_is_submitted_again, .
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
 	cr_assert_eq(cancel_all(&a), 0);
 	cr_assert_eq(baton_resource_resume_later(&suspension), 0);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 	cr_assert_str_eq(log_take(), "");
 	cr_assert(loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);

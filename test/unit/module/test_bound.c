@@ -356,7 +356,7 @@ Test(bound, under_load_what_is_accepted_runs_and_all_the_room_comes_back, .timeo
 	}
 	for (int i = 0; i < 3; i++)
 		thread_join(threads[i]);
-	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(pushers[i].accepted, pushers[i].ran);
 	for (int i = 0; i < 5; i++) {
@@ -364,7 +364,7 @@ Test(bound, under_load_what_is_accepted_runs_and_all_the_room_comes_back, .timeo
 		tasks[i] = &steps[i].labelled.task;
 	}
 	cr_assert_eq(baton_submit_batch(&scene->resource, tasks, 5), 0, "no room is lost");
-	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	scene_end(scene);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

@@ -15,7 +15,7 @@ struct ring {
 
 static void ring_wait(struct ring *ring, struct baton_future *future)
 {
-	int status = baton_future_wait(future, NULL);
+	int status = baton_future_wait(future);
 
 	MUST(status == 0 || status == -EDEADLK);
 	atomic_fetch_add(&ring->refused, status != 0);
@@ -71,7 +71,7 @@ Test(combos_cycle, a_cycle_through_a_held_back_completion_is_told, .timeout = 10
 	entries_submit(ring.entries, 2);
 	thread_join(thread);
 	cr_assert_eq(atomic_load(&ring.refused), 1);
-	cr_assert_eq(baton_future_wait(&ring.wanted_future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&ring.wanted_future), 0);
 	cr_assert_eq(ring.ledger.sizes[0], 2);
 	resource_end(&ring.ledger.resource);
 	resource_end(&ring.plain);

@@ -190,7 +190,7 @@ static int hold_run(struct baton_task *task)
 
 static void *await_main(void *arg)
 {
-	MUST(baton_resource_await(arg, NULL) == 0);
+	MUST(baton_resource_await(arg) == 0);
 	return NULL;
 }
 

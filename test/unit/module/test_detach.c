@@ -57,7 +57,7 @@ Test(detach, the_resource_goes_on_meanwhile, .timeout = 10)
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(fix.journal.count, 1);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0, "await does not wait for it");
+	cr_assert_eq(baton_resource_await(&fix.resource), 0, "await does not wait for it");
 	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
 	fixture_end();
@@ -79,7 +79,7 @@ Test(detach, a_token_may_be_completed_before_the_function_returns, .timeout = 10
 
 static void *waits_main(void *arg)
 {
-	return (void *)(intptr_t)baton_future_wait(arg, NULL);
+	return (void *)(intptr_t)baton_future_wait(arg);
 }
 
 static void *writes_and_completes_main(void *arg)
@@ -99,7 +99,7 @@ Test(detach, sleepers_are_woken_and_see_what_the_completer_did, .timeout = 10)
 	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	waiter = thread_start(waits_main, &request.future);
 	completer = thread_start(writes_and_completes_main, &request);
-	cr_assert_eq(baton_future_wait(&request.future, NULL), 0);
+	cr_assert_eq(baton_future_wait(&request.future), 0);
 	cr_assert_eq(request.status, 42);
 	cr_assert_null(thread_join(waiter));
 	cr_assert_null(thread_join(completer));
@@ -183,7 +183,7 @@ static int asks(struct baton_task *task)
 {
 	struct asker *asker = baton_container_of(task, struct asker, task);
 
-	asker->status = baton_future_wait(&asker->request->future, NULL);
+	asker->status = baton_future_wait(&asker->request->future);
 	return 0;
 }
 

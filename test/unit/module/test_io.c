@@ -71,7 +71,7 @@ static void begin(void)
 static void end(void)
 {
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_manual_destroy(manual);
 	cr_assert_eq(baton_io_destroy(), 0);
 	(void)close(ends[0]);
@@ -265,7 +265,7 @@ Test(io, a_refused_or_cancelled_run_is_told, .timeout = 10, .init = begin, .fini
 	cr_assert_eq(watch.error, -EPIPE);
 	cr_assert(!baton_io_is_active(&watch.io));
 	cr_assert_eq(watch.runs, 0);
-	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+	cr_assert_eq(baton_resource_await(&closed), 0);
 }
 
 Test(io, is_served_again_after_the_poller_was_destroyed, .timeout = 10, .init = begin, .fini = end)
@@ -301,7 +301,7 @@ Test(io, the_poller_is_not_destroyed_by_what_it_calls, .timeout = 10, .init = be
 	until(&watch.dropped, 1);
 	cr_assert_eq(watch.error, -EPIPE);
 	cr_assert_eq(watch.status, -EDEADLK);
-	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+	cr_assert_eq(baton_resource_await(&closed), 0);
 }
 
 Test(io, a_stop_in_a_forked_child_does_not_concern_the_parent, .timeout = 10, .init = begin,
@@ -391,7 +391,7 @@ Test(io, a_stop_waits_while_a_refused_run_is_told, .timeout = 10, .init = begin,
 		cr_assert(!baton_io_is_active(&watch.io), "`dropped` has started it");
 		atomic_store(&stopping, 0);
 	}
-	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+	cr_assert_eq(baton_resource_await(&closed), 0);
 }
 
 struct stopper {
@@ -494,5 +494,5 @@ Test(io, the_told_function_may_stop_what_is_handed_over_next, .timeout = 10, .in
 	until(&stopped.runs, 1);
 	for (int i = 0; i < 4; i++)
 		(void)close(pipes[i / 2][i % 2]);
-	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+	cr_assert_eq(baton_resource_await(&closed), 0);
 }

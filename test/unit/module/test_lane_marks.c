@@ -33,7 +33,7 @@ static void *awaiter_main(void *arg)
 	struct awaiter *awaiter = arg;
 
 	atomic_store(&awaiter->tid, thread_id());
-	awaiter->result = baton_resource_await(awaiter->resource, NULL);
+	awaiter->result = baton_resource_await(awaiter->resource);
 	return NULL;
 }
 
@@ -246,7 +246,7 @@ Test(lane_marks, the_finaliser_comes_after_the_lowest, .timeout = 10)
 /* Waits for its future, and so helps. */
 static void *helper_main(void *arg)
 {
-	MUST(baton_future_wait(arg, NULL) == 0);
+	MUST(baton_future_wait(arg) == 0);
 	return NULL;
 }
 
@@ -303,10 +303,10 @@ Test(lane_marks, under_load_nothing_is_lost_and_each_lane_is_in_order, .timeout 
 	for (int i = 0; i < 4; i++)
 		threads[i] = thread_start(pusher_main, &steps[i * 100]);
 	for (int i = 0; i < 4; i++)
-		cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	for (int i = 0; i < 4; i++)
 		thread_join(threads[i]);
-	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&scene->resource), 0);
 	cr_assert_eq(scene->journal.count, 400);
 	for (int i = 0; i < 400; i++) {
 		int number = scene->journal.number[i];

@@ -127,7 +127,7 @@ Test(registry_async, a_loop_gets_the_object_as_a_task_of_its_own, .timeout = 5)
 	cr_assert_not_null(look_up.item);
 	put(look_up.item);
 	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	baton_loop_destroy(loop);
 	shop_close(&shop, registry);
 }
@@ -341,7 +341,7 @@ static void ask_and_put(struct asker *asker)
 	MUST(baton_registry_acquire_async(asker->registry, &name, 1, &request) == 0);
 	if (rng_below(&asker->seed, 2) == 0)
 		(void)baton_future_cancel(&request.future);
-	status = baton_future_wait(&request.future, NULL);
+	status = baton_future_wait(&request.future);
 	MUST(status == 0);
 	item = item_of(&request);
 	MUST((baton_future_state(&request.future) == BATON_CANCELLED) == !item);

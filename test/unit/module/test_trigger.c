@@ -124,7 +124,7 @@ Test(trigger, stopped_it_does_not_run_and_refuses, .timeout = 10)
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ECANCELED);
 	cr_assert(baton_trigger_stop(&bell.trigger), "the task is still queued");
 	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert_not(baton_trigger_stop(&bell.trigger));
 	cr_assert_eq(bell.runs, 1);
 	cr_assert_eq(bell.cancelled, 0, "who stops it knows");

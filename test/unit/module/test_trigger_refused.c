@@ -85,7 +85,7 @@ Test(trigger_refused, cancelled_with_its_resource_it_can_be_fired_again, .timeou
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
 	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert_eq(bell.runs, 0);
 	cr_assert_eq(bell.cancelled, 2);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);

@@ -50,7 +50,7 @@ Test(window, a_function_that_does_not_detach_gives_its_place_back, .timeout = 10
 	client_submit(&client, 0, 20);
 	cr_assert_eq(client.journal.count, 1);
 	cr_assert_eq(client_ack(&client, 0), 0);
-	cr_assert_eq(baton_resource_await(&client.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&client.resource), 0);
 	client_end(&client);
 	cr_assert(journal_counts_up(&client.journal, 0, 20));
 	for (int i = 1; i < 20; i += 2)
@@ -86,7 +86,7 @@ Test(window, later_ones_do_not_overtake_who_waits, .timeout = 10)
 	client_submit(&client, 4, 5);
 	release(&occupant);
 	for (int i = 1; i < 5; i++) {
-		cr_assert_eq(baton_resource_await(&client.resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&client.resource), 0);
 		cr_assert_eq(client_ack(&client, i), 0);
 	}
 	client_end(&client);

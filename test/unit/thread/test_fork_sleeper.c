@@ -16,7 +16,7 @@ static void *sleeper_main(void *arg)
 	struct sleeper *sleeper = arg;
 
 	atomic_store(&sleeper->tid, thread_id());
-	sleeper->result = baton_future_wait(sleeper->awaited, NULL);
+	sleeper->result = baton_future_wait(sleeper->awaited);
 	return NULL;
 }
 

@@ -30,7 +30,7 @@ static void burst(struct baton_resource *resource, int posts, uint64_t *counter)
 	for (int i = 0; i < posts; i++)
 		cr_assert_eq(baton_post(resource, count, counter), 0);
 	gate_open(&occupant.leave);
-	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(resource), 0);
 }
 
 static void bursts(uint32_t capture_max)
@@ -99,7 +99,7 @@ static void brief_threads(struct baton_resource *resource, int threads, uint64_t
 		struct brief brief = {resource, counter, NULL};
 
 		thread_join(thread_start(brief_main, &brief));
-		cr_assert_eq(baton_future_wait(brief.future, NULL), 0);
+		cr_assert_eq(baton_future_wait(brief.future), 0);
 		baton_future_unref(brief.future);
 	}
 }
@@ -111,10 +111,10 @@ Test(memory, ten_thousand_short_lived_threads_leave_what_a_few_do, .timeout = 20
 
 	fixture_pool(1);
 	brief_threads(&fix.resource, scaled(500), &counter);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	before = heap_in_use();
 	brief_threads(&fix.resource, scaled(10000), &counter);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert(grown_less(before, 1 * MIB));
 	cr_assert_eq(counter, (uint64_t)(scaled(10000) + scaled(500)) * 21);
 	fixture_end();
@@ -171,7 +171,7 @@ static void *pipeline_drop(void *arg)
 
 		until_at_least(&pipeline->tail, i + 1);
 		future = atomic_exchange(&pipeline->ring[i % RING], NULL);
-		pipeline->errors += baton_future_wait(future, NULL) != 0;
+		pipeline->errors += baton_future_wait(future) != 0;
 		baton_future_unref(future);
 	}
 	return NULL;
@@ -197,7 +197,7 @@ Test(memory, nodes_freed_by_another_thread_come_home, .timeout = 20)
 			before = heap_in_use();
 	}
 	thread_join(thread);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
 	cr_assert(grown_less(before, MIB));
 	cr_assert_eq(pipeline.errors, 0);
 	cr_assert_eq(pipeline.counter, (uint64_t)pipeline.total);
@@ -322,7 +322,7 @@ Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
 		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 		cr_assert_eq(baton_submit_batch(&fix.resource, batch, 1), 0);
 		(void)baton_manual_run_until_idle(fix.manual);
-		cr_assert_eq(baton_future_wait(&future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&future), 0);
 		cr_assert_eq(baton_call(&fix.resource, count, &counter, NULL), 0);
 		if (i == 0)
 			before = heap_in_use();

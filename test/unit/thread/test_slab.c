@@ -306,7 +306,7 @@ static void post_and_drain(struct poster *poster, pthread_t threads[POSTERS],
 		cr_assert_eq(baton_resource_resume(&suspensions[i]), 0);
 	(void)baton_manual_run_until_idle(manual);
 	for (int i = 0; i < poster->which->resources; i++)
-		cr_assert_eq(baton_resource_await(&resources[i], NULL), 0);
+		cr_assert_eq(baton_resource_await(&resources[i]), 0);
 }
 
 static void burst_case(const struct burst_case *which)

@@ -17,7 +17,7 @@ static void *sleeper_main(void *arg)
 
 	MUST(baton__thread_attach() == 0);
 	atomic_store(&sleeper->record, baton__self);
-	MUST(baton_future_wait(sleeper->future, NULL) == 0);
+	MUST(baton_future_wait(sleeper->future) == 0);
 	return NULL;
 }
 

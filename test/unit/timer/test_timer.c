@@ -229,7 +229,7 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell,
 	/* 65 ticks: 10, 20, ... 60 */
 	MUST(baton_timer_stop(&bell->timer) == BATON_TIMER_PENDING);
 	MUST(baton_resource_close(&late) == 0);
-	MUST(baton_resource_await(&late, NULL) == 0);
+	MUST(baton_resource_await(&late) == 0);
 	baton_manual_destroy(manual);
 	MUST(baton_timers_destroy(timers) == 0);
 	return bell->runs;
@@ -327,7 +327,7 @@ static void take_time(struct bell *bell, const struct taken *taken)
 		sum += stats_of(timers).late[i];
 	cr_expect_eq(sum, stats_of(timers).fired, "%s: each run is counted once", taken->name);
 	MUST(baton_resource_close(&slow) == 0);
-	MUST(baton_resource_await(&slow, NULL) == 0);
+	MUST(baton_resource_await(&slow) == 0);
 	baton_manual_destroy(manual);
 	MUST(baton_timers_destroy(timers) == 0);
 }

@@ -39,7 +39,7 @@ Test(timer_refused, an_arm_says_that_the_resource_is_closed, .timeout = 10)
 		cr_assert_eq(baton_timer_stop(&bells[0].timer), BATON_TIMER_PENDING);
 		cr_assert_eq(arm(&bells[1].timer, how, 5 * TICK), -EPIPE);
 		cr_assert_eq(baton_timer_state(&bells[1].timer), BATON_TIMER_IDLE);
-		cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+		cr_assert_eq(baton_resource_await(&closed), 0);
 		baton_resource_deinit(&closed);
 	}
 	cr_assert_eq(stats_of(timers).pending, 0);
@@ -86,7 +86,7 @@ Test(timer_refused, a_refused_arm_leaves_the_repetition_as_it_was, .timeout = 10
 		cr_assert_eq(bell.runs, 1);
 		cr_assert_eq(baton_timers_advance(timers, 5 * TICK), 1, "the next run is refused");
 		cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_IDLE);
-		cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+		cr_assert_eq(baton_resource_await(&closed), 0);
 		baton_resource_deinit(&closed);
 	}
 	cr_assert_eq(stats_of(timers).refused, ARMS - ARM_EVERY);

@@ -74,7 +74,7 @@ static int later_run(struct baton_task *task)
 	if (play->behind == CALLS)
 		play->later_result = baton_call(play->waiters_own, call_nothing, NULL, NULL);
 	else
-		play->later_result = baton_future_wait(&play->promise, NULL);
+		play->later_result = baton_future_wait(&play->promise);
 	return 0;
 }
 
@@ -188,8 +188,8 @@ static void play_wait(struct play *play)
 {
 	play->waiter = pthread_self();
 	play->waiting = true;
-	play->awaited = play->ending == AWAIT ? baton_resource_await(&play->resource, NULL)
-	                                      : baton_future_wait(&play->future, NULL);
+	play->awaited = play->ending == AWAIT ? baton_resource_await(&play->resource)
+	                                      : baton_future_wait(&play->future);
 	play->waiting = false;
 	MUST(baton_future_complete(&play->promise, 0, NULL) == 0);
 }
@@ -198,7 +198,7 @@ static void play_end(struct play *play)
 {
 	cr_assert(!play->entered_by_helper, "%d", play->ending);
 	cr_assert_eq(play->awaited, 0, "%d", play->ending);
-	cr_assert_eq(baton_future_wait(&play->later_future, NULL), 0, "%d", play->ending);
+	cr_assert_eq(baton_future_wait(&play->later_future), 0, "%d", play->ending);
 	cr_assert_eq(play->later_result, 0, "%d: %d", play->ending, play->later_result);
 	if (play->ending == DETACHES)
 		thread_join(play->completer);
@@ -244,7 +244,7 @@ Test(help_end, a_helper_leaves_the_continuation_of_its_future_to_others, .timeou
 		baton_future_then(&futures[0], &continuations[i]);
 	}
 	cr_assert_eq(baton_submit_later(&resources[0], &steps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
 	cr_assert_eq(journal.count, 1, "its own task, and not what follows");
 	stash_run(&stash);
 	cr_assert(journal_counts_up(&journal, 0, 3));
@@ -253,7 +253,7 @@ Test(help_end, a_helper_leaves_the_continuation_of_its_future_to_others, .timeou
 	baton_future_then(&futures[0], &continuations[0]);
 	cr_assert_eq(baton_submit_later(&resources[0], &steps[0].task), 0);
 	atomic_store(&stash.answer, -ESHUTDOWN);
-	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
 	cr_assert_eq(journal.count, 5);
 	atomic_store(&stash.answer, 0);
 	stash_run(&stash);

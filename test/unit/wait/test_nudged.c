@@ -23,7 +23,7 @@ static void *waits_deeply(void *arg)
 		return arg;
 	}
 	atomic_store(&nudged.tids[0], thread_id());
-	nudged.status[0] = baton_future_wait(&nudged.futures[0], NULL);
+	nudged.status[0] = baton_future_wait(&nudged.futures[0]);
 	gate_pass(&nudged.helped);
 	return arg;
 }
@@ -47,7 +47,7 @@ static void *helps(void *arg)
 	gate_open(&nudged.ready[1]);
 	gate_pass(&nudged.go_on[1]);
 	atomic_store(&nudged.tids[1], thread_id());
-	nudged.status[1] = baton_future_wait(&nudged.futures[1], NULL);
+	nudged.status[1] = baton_future_wait(&nudged.futures[1]);
 	gate_open(&nudged.helped);
 	return arg;
 }

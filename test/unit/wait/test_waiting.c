@@ -49,7 +49,7 @@ Test(waiting, posts_behind_a_hung_task_are_counted_and_timed, .timeout = 10)
 	cr_assert_geq(copy.oldest_ns, before);
 	cr_assert_leq(copy.oldest_ns, after + 1);
 	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	copy = resource_counts(&stats);
 	cr_assert_eq(copy.executed, posts + 1);
 	cr_assert_eq(copy.outstanding, 0);
@@ -374,7 +374,7 @@ Test(waiting, in_a_window_too, .timeout = 10)
 	cr_assert_eq(copy.waiting, 3);
 	cr_assert_neq(copy.oldest_ns, 0);
 	cr_assert_eq(baton_window_set_limit(&window, 1), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&resource), 0);
 	copy = resource_counts(&stats);
 	cr_assert_eq(copy.executed, 3);
 	cr_assert_eq(copy.waiting, 0);
