@@ -237,7 +237,7 @@ void continuation_uninitialised(void)
 
 static void waits(void *promise)
 {
-	(void)baton_future_wait(promise, NULL);
+	(void)baton_future_wait(promise);
 }
 
 static void calls(void *resource)

@@ -169,7 +169,7 @@ static void *waits_for_a_task(void *arg)
 	baton_continuation_task(&continuation, arg, &task);
 	baton_future_then(&promise, &continuation);
 	MUST(baton_future_complete(&promise, 0, NULL) == 0);
-	MUST(baton_future_wait(&future, NULL) == 0);
+	MUST(baton_future_wait(&future) == 0);
 	return NULL;
 }
 

@@ -338,7 +338,7 @@ static int goes_on(struct baton_task *task)
 	if (topic->next) {
 		MUST(baton_submit(&topic->next->resource, &topic->next->task) == 0);
 		if (topic->waits)
-			MUST(baton_future_wait(&topic->next->future, NULL) == 0);
+			MUST(baton_future_wait(&topic->next->future) == 0);
 	}
 	topic->wrong += current != topic;
 	return 0;
@@ -358,7 +358,7 @@ static void nest(struct baton_executor *executor, uint32_t capture_max, bool wai
 	}
 	cr_assert_eq(baton_submit(&topics[0].resource, &topics[0].task), 0);
 	if (waits)
-		cr_assert_eq(baton_future_wait(&topics[0].future, NULL), 0);
+		cr_assert_eq(baton_future_wait(&topics[0].future), 0);
 	for (int i = 0; i < DEEP; i++) {
 		resource_end(&topics[i].resource);
 		cr_assert_eq(topics[i].pairs, 1);
