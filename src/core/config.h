@@ -93,9 +93,12 @@ BATON_INLINE bool baton__config_is_plain(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);
 
+	/* One branch for all functions. */
 	return BATON_LIKELY(!config) ||
-	       (baton__config_capture_max(config) && !config->capture_ns &&
-	        !baton__config_has_context(config) && !baton__config_hooked(config));
+	       (baton__config_capture_max(config) &&
+	        !(config->capture_ns | (uintptr_t)config->enter | (uintptr_t)config->leave |
+	          (uintptr_t)config->batch_begin | (uintptr_t)config->batch_end |
+	          (uintptr_t)config->delay_completions));
 }
 
 #endif
