@@ -122,24 +122,21 @@ struct baton_resource_config {
 	/*
 	 * Context: `enter` is called before, and `leave` after, each function of the program's that
 	 * runs under the resource's baton, on the runner's thread: for thread-locals, fields of log
-	 * lines, tracing spans. Either may be NULL. The resource's future completes after `leave`.
+	 * lines, tracing spans. Either may be NULL. A task's future completes after `leave`.
 	 *
 	 *   between enter and leave          | not
 	 *   the functions of tasks, calls,   | `cancelled`, a timer's `dropped`: also called by
 	 *     posts, asyncs, timers, ...     |   threads without the baton
 	 *   `failed`: in its task's pair     | finalisers: the resource may be gone
 	 *   batch_begin, batch_end: a pair   | name_of
-	 *     of their own, unless a flush   |
-	 *     calls them inside a task       |
+	 *     each, unless a task flushes    |
 	 *   a bound's `high` and `low`       |
 	 *
-	 * Pairs nest on a thread: a task that submits or waits may run tasks of other resources,
-	 * each in a pair of its own. One resource is in one pair at a time: so `enter` keeps what
-	 * the thread had before in a member of the struct around the resource, and `leave` puts it
-	 * back. (`leave` is called on the thread that has called `enter`.) Both may submit. They
-	 * must not wait, detach, flush or set a result. A pair may have nothing in it: where a
-	 * timer, trigger or watch was stopped as the runner came to it. A submit to a resource with
-	 * either of them takes a longer way, as with statistics.
+	 * Pairs nest on a thread: a task that submits or waits may run tasks of other resources. A
+	 * resource is in one pair at a time: so `enter` keeps what the thread had before in a
+	 * member beside the resource, and `leave` puts it back. Both may submit. They must not
+	 * wait, detach, flush or set a result. A pair may be empty: the timer, say, was stopped as
+	 * the runner came to it. A submit takes a longer way, as with statistics.
 	 */
 	void (*enter)(struct baton_resource *resource);
 	void (*leave)(struct baton_resource *resource);

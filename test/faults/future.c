@@ -130,7 +130,8 @@ static void submits(void *arg)
 SCENARIO(then, function)
 {
 	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = {.quantum = 1, .cancelled = probe_cancelled};
+	struct baton_resource_config config = {
+		.capture_max = BATON_CAPTURE_NONE, .quantum = 1, .cancelled = probe_cancelled};
 	struct baton_resource resource;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuation;

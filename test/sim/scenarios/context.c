@@ -87,9 +87,10 @@ SIM_VERB(outside, SIM_OK)
 SIM_SCRIPT(context_waiters, 1, "two submit and wait; they are told after their tasks' pairs",
            "context; futures a b | A: submit a; outside a | B: submit b; outside b")
 
-SIM_SCRIPT(
-	context_hand_off, 1, "limit 1: the pairs follow the baton to the executor's thread",
-	"context; limit 1; quantum 1; futures a b | A: submit a; outside a | B: submit b c; outside b")
+SIM_SCRIPT(context_hand_off, 1, "limit 1: the pairs follow the baton to the executor's thread",
+           "context; limit 1; quantum 1; futures a b"
+           "| A: submit a; outside a"
+           "| B: submit b c; outside b")
 
 SIM_SCRIPT(context_helper, 1, "a helper's pairs, beside the executor's thread",
            "context; queued a b | A: outside a | B: outside b")

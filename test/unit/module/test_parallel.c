@@ -312,7 +312,7 @@ Test(parallel, runs_in_a_task_on_this_thread_and_on_a_worker, .timeout = 10)
 		struct marks *marks = marks_create(INDICES);
 		void *result = marks;
 
-		fix.config.capture_limit = round ? 0 : 10;
+		fix.config.capture_max = round ? BATON_CAPTURE_NONE : 10;
 		fixture_pool(2);
 		marks->pool = fix.pool;
 		cr_assert_eq(baton_call(&fix.resource, loop_in_call, marks, &result), 0);
@@ -337,7 +337,7 @@ Test(parallel, a_chunk_may_wait_for_a_resource, .timeout = 10)
 {
 	struct marks *marks = marks_create(1);
 
-	fix.config.capture_limit = 0;
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(2);
 	marks->pool = fix.pool;
 	cr_assert_eq(baton_parallel_for(fix.pool, 300, 1, call_in_chunk, marks), 0);
