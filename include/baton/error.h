@@ -20,6 +20,17 @@ extern "C" {
  */
 const char *baton_error_text(int error);
 
+/*
+ * Why the last call of this thread that returned -EINVAL has done so: which argument is not valid.
+ * "baton_pool_create: workers is above BATON_POOL_WORKERS_MAX", say. A text of several functions
+ * names them by a `*`: "baton_timer_arm_*: ...".
+ *
+ * Thread safety: any thread; the answer concerns the calling thread. Blocking: never.
+ * Returns: a constant string. NULL: no call of this thread has returned -EINVAL, or the last one
+ * was of a library beside libbaton.
+ */
+const char *baton_refused(void);
+
 #ifdef __cplusplus
 }
 #endif

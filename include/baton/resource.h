@@ -42,12 +42,12 @@ struct baton__gauge;
 struct baton_resource_stats;
 
 /*
- * Growth, of this struct and of all others whose name ends in _config, _options or _ops. Initialise
- * such a struct by `{0}`, by its macro or by designated initialisers. A member that is 0, or not
- * named, has its default. A later version may take a new member from `_reserved`, which must be
- * zero. The size of the struct does not change, nor do the place and the default of a member that
- * exists. So a program that was compiled against an older header of the same soname works as
- * before.
+ * Growth, of this struct and all others whose name ends in _config, _options, _policy or _ops.
+ * Initialise such a struct by `{0}`, by its macro or by designated initialisers. A member that is
+ * 0, or not named, has its default. A later version may take a new member from `_reserved`: a word
+ * there that is not zero is refused by -EINVAL, or asserted where no error is returned. The size of
+ * the struct does not change, nor do a member's place and default. So a program that was compiled
+ * against an older header of the same soname works as before.
  *
  * A config is shared, and is read as long as a resource uses it. Options are read during the call
  * that they are given to.

@@ -3,6 +3,7 @@
 #include <baton/error.h>
 
 #include "base/platform.h"
+#include "base/refused.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -70,4 +71,17 @@ BATON_EXPORT const char *baton_error_text(int error)
 	if (!text && number <= INT_MAX)
 		text = system_text((int)number);
 	return text ? text : "an unknown error";
+}
+
+static __thread const char *refusal __attribute__((tls_model("initial-exec")));
+
+int baton__refused(const char *text)
+{
+	refusal = text;
+	return -EINVAL;
+}
+
+BATON_EXPORT const char *baton_refused(void)
+{
+	return refusal;
 }

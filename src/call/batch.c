@@ -4,6 +4,7 @@
  */
 #include "base/atomic.h"
 #include "base/checked.h"
+#include "base/refused.h"
 #include "core/contention.h"
 #include "core/bracket.h"
 #include "core/binds.h"
@@ -82,7 +83,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	if (count == 0)
 		return 0;
 	if (count > UINT32_MAX)
-		return -EINVAL;
+		return baton__refused("baton_submit_batch: count is above UINT32_MAX");
 	error = !baton__has_record(baton__self) ? baton__thread_attach() : 0;
 	if (error)
 		return error;
@@ -92,7 +93,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 		struct baton_task *task = tasks[ready];
 
 		if (!baton__ready(resource, task)) {
-			error = -EINVAL;
+			error = BATON__NOT_FRESH("baton_submit_batch");
 			goto unready;
 		}
 		special |= task->_future != NULL;

@@ -3,6 +3,7 @@
 #include "core/bracket.h"
 
 #include "base/checked.h"
+#include "base/refused.h"
 #include "core/contention.h"
 #include "core/handoff.h"
 #include "core/place.h"
@@ -137,7 +138,7 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 		baton__run_task(&frame, resource, task, NULL, false);
 	guard = false;
 	baton__leave(&held, BATON__FRAMED, ready, ready);
-	return ready ? 0 : -EINVAL;
+	return ready ? 0 : BATON__NOT_FRESH("baton_submit");
 }
 
 /* Completes the future of the innermost task, which was entered by baton__future_enter, unless the

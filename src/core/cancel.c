@@ -6,6 +6,7 @@
 #include "core/cancel.h"
 
 #include "base/atomic.h"
+#include "base/refused.h"
 #include "core/visit.h"
 #include "core/deferred.h"
 
@@ -53,7 +54,8 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 			 * this load finds RUNNING. Relaxed: the load of the resource orders it
 			 * (future.bind, future.h). */
 			if (load_relaxed(&future->_state) == state)
-				return -EINVAL;
+				return baton__refused("baton_future_cancel: the future's task "
+				                      "has not been submitted");
 			continue;
 		}
 		if (base == BATON__FUTURE_PENDING)

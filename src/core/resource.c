@@ -3,6 +3,7 @@
 #include "core/resource.h"
 
 #include "base/checked.h"
+#include "base/refused.h"
 #include "core/guard.h"
 #include "core/stats.h"
 
@@ -10,6 +11,7 @@ BATON_EXPORT void baton_resource_init(struct baton_resource *resource,
                                       const struct baton_resource_config *config)
 {
 	BATON__CHECKED(init(resource, __func__));
+	BATON_REQUIRE(!config || !BATON__UNKNOWN(config), "a word of _reserved is not zero");
 	*resource = (struct baton_resource)BATON_RESOURCE_INIT(config);
 	baton__word_init(resource);
 	BATON__CHECKED(resource(resource, __func__));

@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
+#include "base/refused.h"
 #include "core/backlog.h"
 #include "core/contention.h"
 #include "core/binds.h"
@@ -233,7 +234,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (!baton__ready(resource, task))
-		return -EINVAL;
+		return BATON__NOT_FRESH("baton_*submit*");
 	task->_next = NULL;
 	error = baton__submit_chain(resource, task, 1, how);
 	if (error) {

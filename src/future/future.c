@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/futex.h"
 #include "base/probe.h"
+#include "base/refused.h"
 #include "thread/node.h"
 #include "thread/thread.h"
 
@@ -34,8 +35,7 @@ uint32_t baton__promise_maker(const struct baton_future *future)
 {
 	if (!(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE))
 		return 0;
-	/* Relaxed: for messages only. If the promise has just been completed, the value is its
-	 * status. */
+	/* Relaxed: for messages. Of a promise that has just been completed, it is the status. */
 	return (uint32_t)load_relaxed(&future->_status);
 }
 
@@ -403,7 +403,7 @@ static int claim_promise(struct baton_future *future)
 	/* Ends: as in claim. */
 	do {
 		if (!(state & BATON__FUTURE_PROMISE))
-			return -EINVAL;
+			return baton__refused("baton_future_*: the future is a task's, no promise");
 		if ((state & BATON__FUTURE_STATE) != BATON__FUTURE_PENDING)
 			return -EALREADY;
 	} while (!cas_relaxed(&future->_state, &state, state | BATON__FUTURE_RUNNING));

@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "core/stats.h"
 #include "module/lane.h"
 #include "inspect/stuck.h"
@@ -163,7 +164,9 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 	int error;
 
 	if (lines > RESOURCES_MAX)
-		return -EINVAL;
+		return baton__refused("baton_board_create: resources is above 2^20");
+	if (options && BATON__UNKNOWN(options))
+		return baton__refused("baton_board_create: a word of _reserved is not zero");
 	error = baton__thread_attach(); /* registers the fork handler */
 	if (error)
 		return error;

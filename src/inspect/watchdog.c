@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "pool/start.h"
 
@@ -220,7 +221,9 @@ BATON_EXPORT int baton_watchdog_start(const struct baton_watchdog_options *optio
 	int error;
 
 	if (!options->board)
-		return -EINVAL;
+		return baton__refused("baton_watchdog_start: board is NULL");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_watchdog_start: a word of _reserved is not zero");
 	if (baton__forked())
 		return -ECHILD;
 	watchdog = calloc(1, sizeof(*watchdog));

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/node.h"
 #include "core/label.h"
 #include "core/awaiter.h"
@@ -50,7 +51,7 @@ bool baton__bound_valid(const struct baton_bound_config *config)
 	       max.bytes <= hard.bytes && hard.bytes <= BATON_BOUND_BYTES_MAX &&
 	       (!config->tasks_high || config->tasks_high > config->tasks_low) &&
 	       (!config->bytes_high || config->bytes_high > config->bytes_low) &&
-	       config->policy <= BATON_BOUND_WAIT;
+	       config->policy <= BATON_BOUND_WAIT && !BATON__UNKNOWN(config);
 }
 
 BATON_EXPORT void baton_bound_init(struct baton_bound *bound,

@@ -6,6 +6,7 @@
 #include "module/detach.h"
 
 #include "base/atomic.h"
+#include "base/refused.h"
 #include "core/visit.h"
 #include "core/resource.h"
 #include "core/run.h"
@@ -24,7 +25,7 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 	struct baton_resource *resource = frame->resource;
 
 	if (flags & ~(BATON_DETACH_EXCLUSIVE | BATON_DETACH_COUNTED))
-		return -EINVAL;
+		return baton__refused("baton_detach*: flags has an unknown bit");
 	/* Relaxed: a hint against misuse. */
 	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
 	    BATON__TOKEN_OUTSTANDING)
@@ -32,7 +33,8 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 	if (flags & BATON_DETACH_EXCLUSIVE && baton__turn_is_shelving(resource))
 		return -EBUSY;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
-		return -EINVAL;
+		return baton__refused(
+			"baton_detach*: the token is a windowed task's that does not run");
 	return 0;
 }
 
@@ -103,7 +105,7 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 	              "this thread runs no task: detach in the task's function");
 	resource = frame->resource;
 	if (!frame->future)
-		return -EINVAL;
+		return baton__refused("baton_detach_within: the task has no future");
 	error = check(frame, token, flags);
 	if (error)
 		return error;
@@ -124,7 +126,7 @@ int baton__token_decide(struct baton_detached *token)
 	uint32_t state = load_relaxed(&token->_state);
 
 	if (!(state & BATON__TOKEN_OUTSTANDING))
-		return -EINVAL;
+		return baton__refused("baton_detached_*: the token is not outstanding");
 	/* Relaxed: this thread was told of the token, which orders the detach before this call.
 	 * After the decision no other thread touches the token. Ends: a CAS fails only because
 	 * another thread has decided. */

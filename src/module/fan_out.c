@@ -26,6 +26,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "core/label.h"
 #include "core/place.h"
 #include "core/run.h"
@@ -346,9 +347,16 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	struct here here = {NULL, 0};
 	int error;
 
-	if (count > BATON_FAN_OUT_MAX || !flags_valid(options->flags) ||
-	    (options->label && options->label->lane >= BATON_LANES_MAX))
-		return -EINVAL;
+	if (count > BATON_FAN_OUT_MAX)
+		return baton__refused("baton_fan_out_submit: count is above BATON_FAN_OUT_MAX");
+	if (!flags_valid(options->flags))
+		return baton__refused("baton_fan_out_submit: flags are unknown, or contradict "
+		                      "each other");
+	if (options->label && options->label->lane >= BATON_LANES_MAX)
+		return baton__refused("baton_fan_out_submit: the label's lane is not below "
+		                      "BATON_LANES_MAX");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_fan_out_submit: a word of _reserved is not zero");
 	error = baton__thread_attach();
 	if (error)
 		return error;

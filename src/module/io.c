@@ -42,6 +42,7 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "core/callback.h"
 #include "core/run.h"
@@ -402,9 +403,10 @@ BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
 
 	if (error)
 		return error;
-	if (how & ~(SIDE_MASK | BATON_IO_AGAIN) || !side || side == SIDE_MASK || !io->_fn ||
-	    !io->_resource)
-		return -EINVAL;
+	if (how & ~(SIDE_MASK | BATON_IO_AGAIN) || !side || side == SIDE_MASK)
+		return baton__refused("baton_io_start: how is not READABLE or WRITABLE, and AGAIN");
+	if (!io->_fn || !io->_resource)
+		return baton__refused("baton_io_start: the watch has no function or resource");
 	baton__sole_begin(&io_lock);
 	error = state_of(io) & ACTIVE ? -EALREADY : activate(io, fd, how);
 	baton__sole_end(&io_lock);

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/node.h"
 #include "core/gauge.h"
 #include "core/inbox.h"
@@ -24,6 +25,7 @@ BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane 
 	BATON__NEED(lanes, "the lanes are NULL");
 	BATON__NEED(array, "there is no array of lanes: give one struct baton_lane for each lane");
 	BATON_REQUIRE(count >= 1 && count <= BATON_LANES_MAX, "a resource has 1 to 32 lanes");
+	BATON_REQUIRE(!config || !BATON__UNKNOWN(config), "a word of _reserved is not zero");
 	for (uint32_t i = 0; i < count; i++)
 		array[i] = (struct baton_lane){NULL, NULL, 0, 0, 0, 0};
 	*lanes = (struct baton_lanes)BATON_LANES_INIT(array, count, config);

@@ -34,6 +34,7 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "core/place.h"
 #include "module/kick.h"
@@ -393,9 +394,12 @@ BATON_EXPORT int baton_registry_create(const struct baton_registry_options *opti
 	struct baton_registry *created;
 	int error;
 
-	if (options->object_size < sizeof(struct baton_registry_entry) ||
-	    (options->config && !baton__config_capture_max(options->config)))
-		return -EINVAL;
+	if (options->object_size < sizeof(struct baton_registry_entry))
+		return baton__refused("baton_registry_create: object_size is less than an entry's");
+	if (options->config && !baton__config_capture_max(options->config))
+		return baton__refused("baton_registry_create: config has BATON_CAPTURE_NONE");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_registry_create: a word of _reserved is not zero");
 	created = calloc(1, sizeof(*created));
 	if (!created)
 		return -ENOMEM;

@@ -27,6 +27,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/node.h"
 #include "core/close.h"
 #include "core/deferred.h"
@@ -230,7 +231,8 @@ static int resume(struct baton_suspension *suspension, bool later)
 	if (error)
 		return error;
 	if (!resource)
-		return -EINVAL;
+		return baton__refused(
+			"baton_resource_resume*: the suspension does not suspend a resource");
 	BATON__CHECKED(suspended(resource, false));
 	*suspension = (struct baton_suspension)BATON_SUSPENSION_INIT;
 	if (future) {

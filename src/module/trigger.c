@@ -33,6 +33,7 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
+#include "base/refused.h"
 #include "core/run.h"
 #include "core/submit.h"
 
@@ -125,7 +126,8 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	int error = 0;
 
 	if (BATON_UNLIKELY(!trigger->_resource || !trigger->_fn))
-		return -EINVAL;
+		return baton__refused(
+			"baton_trigger_fire: the trigger has no resource or function");
 	/* Attach before the submit, so that only the resource can refuse the submit. */
 	if (BATON_UNLIKELY(!baton__has_record(baton__self)))
 		error = baton__thread_attach();

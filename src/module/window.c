@@ -28,6 +28,7 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
+#include "base/refused.h"
 #include "core/backlog.h"
 #include "core/cancel.h"
 #include "core/visit.h"
@@ -376,7 +377,7 @@ BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
 	if (error)
 		return error;
 	if (!future)
-		return -EINVAL;
+		return baton__refused("baton_windowed_cancel: the task has no future");
 	visit(window);
 	error = baton__cancel_decide(future, &visited, &generation);
 	if (!error && baton__window_list_ask(windowed)) {

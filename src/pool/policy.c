@@ -7,6 +7,7 @@
  */
 #include "pool/policy.h"
 
+#include "base/refused.h"
 #include "core/executor.h"
 #include "queue/runqueue.h"
 
@@ -33,6 +34,37 @@ static int jobs_out_of_range(uint32_t jobs)
 	return jobs < JOBS_MIN || jobs > BATON_POOL_JOBS_MAX;
 }
 
+#define OUT_OF_RANGE(member) baton__refused("baton_pool_create: policy." member " is out of range")
+
+/* 0, or -EINVAL: a member is out of its range. */
+static int refuse(const struct baton_pool_policy *policy)
+{
+	if (policy->injection_ns > BATON_POOL_INJECTION_NS_MAX)
+		return OUT_OF_RANGE("injection_ns");
+	if (jobs_out_of_range(policy->injection_min))
+		return OUT_OF_RANGE("injection_min");
+	if (jobs_out_of_range(policy->injection_max))
+		return OUT_OF_RANGE("injection_max");
+	if (policy->injection_min > policy->injection_max)
+		return baton__refused("baton_pool_create: policy.injection_min is above "
+		                      "injection_max");
+	if (policy->smoothing > UNIT)
+		return OUT_OF_RANGE("smoothing");
+	if (jobs_out_of_range(policy->tick_budget))
+		return OUT_OF_RANGE("tick_budget");
+	if (policy->steal_max > BATON__WHOLE)
+		return OUT_OF_RANGE("steal_max");
+	if (policy->order != BATON_POOL_FIFO && policy->order != BATON_POOL_YIELDS)
+		return OUT_OF_RANGE("order");
+	if (policy->hot_from > BATON__RETURNS_MAX)
+		return OUT_OF_RANGE("hot_from");
+	if (policy->hot_share > BATON_POOL_JOBS_MAX)
+		return OUT_OF_RANGE("hot_share");
+	if (BATON__UNKNOWN(policy))
+		return baton__refused("baton_pool_create: a word of policy._reserved is not zero");
+	return 0;
+}
+
 int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool_policy *asked)
 {
 	static const struct baton_pool_policy nothing;
@@ -47,15 +79,7 @@ int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool
 	policy->steal_max = or_default(policy->steal_max, BATON__WHOLE / 2);
 	policy->hot_from = or_default(policy->hot_from, HOT_FROM);
 	policy->hot_share = or_default(policy->hot_share, HOT_SHARE);
-	if (policy->injection_ns > BATON_POOL_INJECTION_NS_MAX ||
-	    jobs_out_of_range(policy->injection_min) || jobs_out_of_range(policy->injection_max) ||
-	    jobs_out_of_range(policy->tick_budget) ||
-	    policy->injection_min > policy->injection_max || policy->smoothing > UNIT ||
-	    policy->steal_max > BATON__WHOLE || policy->hot_from > BATON__RETURNS_MAX ||
-	    policy->hot_share > BATON_POOL_JOBS_MAX ||
-	    (policy->order != BATON_POOL_FIFO && policy->order != BATON_POOL_YIELDS))
-		return -EINVAL;
-	return 0;
+	return refuse(policy);
 }
 
 uint64_t baton__policy_per_job(uint64_t took_ns, uint32_t jobs)

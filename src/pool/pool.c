@@ -25,6 +25,7 @@
 #include "base/checked.h"
 #include "base/futex.h"
 #include "base/probe.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "wait/cpus.h"
 #include "wait/cycle.h"
@@ -234,13 +235,18 @@ static int await_zero(const uint32_t *word, uint64_t deadline_ns)
 
 static int check_pool_options(const struct baton_pool_options *options)
 {
-	if (options->workers > BATON_POOL_WORKERS_MAX ||
-	    (options->spares_max > BATON_POOL_SPARES_MAX &&
-	     options->spares_max != BATON_POOL_NO_SPARES))
-		return -EINVAL;
-	for (size_t i = 0; options->cpus && i < options->cpu_count; i++)
+	if (options->workers > BATON_POOL_WORKERS_MAX)
+		return baton__refused("baton_pool_create: workers is above BATON_POOL_WORKERS_MAX");
+	if (options->spares_max > BATON_POOL_SPARES_MAX &&
+	    options->spares_max != BATON_POOL_NO_SPARES)
+		return baton__refused("baton_pool_create: spares_max is out of range");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_pool_create: a word of _reserved is not zero");
+	if (!options->cpus)
+		return 0;
+	for (size_t i = 0; i < options->cpu_count; i++)
 		if (options->cpus[i] < 0 || options->cpus[i] >= CPUS_MAX)
-			return -EINVAL;
+			return baton__refused("baton_pool_create: cpus names no CPU");
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "pool/start.h"
 #include "pool/crew.h"
@@ -30,9 +31,11 @@ static int set_stack_size(pthread_attr_t *attributes, size_t size)
 	if (!size)
 		return 0;
 	if (size > SIZE_MAX - page)
-		return -EINVAL;
+		return baton__refused("baton_pool_create: stack_size is too large");
 	size = (size + page - 1) / page * page;
-	return size < STACK_MIN ? -EINVAL : -pthread_attr_setstacksize(attributes, size);
+	if (size < STACK_MIN)
+		return baton__refused("baton_pool_create: stack_size is too small");
+	return -pthread_attr_setstacksize(attributes, size);
 }
 
 /* Called by the thread that is pinned: musl has no affinity in pthread_attr_t. */

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "core/close.h"
 
@@ -223,7 +224,7 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	if (BATON_UNLIKELY(baton__forked()))
 		return -ECHILD;
 	if (BATON_UNLIKELY(!timer->_resource || !timer->_fn))
-		return -EINVAL;
+		return baton__refused("baton_timer_arm_*: the timer has no resource or function");
 	/* If the resource is closed later, the submit of the run fails. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
@@ -270,8 +271,10 @@ BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first
                                        uint64_t period_ns, enum baton_timer_policy policy)
 {
 	BATON__CHECKED(timer_arm(timer, __func__));
-	if (!period_ns || (unsigned)policy > BATON_TIMER_CATCH_UP)
-		return -EINVAL;
+	if (!period_ns)
+		return baton__refused("baton_timer_arm_every: period_ns is 0");
+	if ((unsigned)policy > BATON_TIMER_CATCH_UP)
+		return baton__refused("baton_timer_arm_every: policy is unknown");
 	return arm(timer, first_ns, repeat_of(period_ns, (unsigned)policy));
 }
 

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "wait/cycle.h"
 #include "pool/alarm.h"
@@ -195,9 +196,12 @@ int baton__timers_create(const struct baton_timers_options *options, bool is_def
 
 	options = options ? options : &defaults;
 	resolution = options->resolution_ns ? options->resolution_ns : BATON_TIMERS_RESOLUTION;
-	if ((unsigned)options->source > BATON_TIMERS_VIRTUAL ||
-	    (unsigned)options->submit > BATON_TIMERS_SUBMIT_INLINE)
-		return -EINVAL;
+	if ((unsigned)options->source > BATON_TIMERS_VIRTUAL)
+		return baton__refused("baton_timers_create: source is unknown");
+	if ((unsigned)options->submit > BATON_TIMERS_SUBMIT_INLINE)
+		return baton__refused("baton_timers_create: submit is unknown");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_timers_create: a word of _reserved is not zero");
 	if (baton__forked())
 		return -ECHILD;
 	new = aligned_alloc(BATON_CACHE_LINE, sizeof(*new));
@@ -241,7 +245,7 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 	int error;
 
 	if (pending != BATON_TIMERS_DROP && pending != BATON_TIMERS_RUN)
-		return -EINVAL;
+		return baton__refused("baton_timers_close: pending is unknown");
 	/* The driver would wait for itself. The wheel's thread is the driver as long as it lives; a
 	 * worker, or the sentry, is the driver while it runs the wheel's job. */
 	if (thread && (load_relaxed(&timers->driver) == baton__self || baton__must_not_wait()))

@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/thread.h"
 #include "core/resource.h"
 #include "core/submit.h"
@@ -270,7 +271,8 @@ static int begin_drive(struct baton_timers *timers, enum baton_timers_source sou
 	int error;
 
 	if (timers->config.source != source)
-		return -EINVAL;
+		return baton__refused(
+			"baton_timers_*: the wheel has another source than this call is for");
 	error = baton__timers_drive_begin(timers);
 	if (error)
 		return error;

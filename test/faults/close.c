@@ -88,6 +88,7 @@ SCENARIO(close, twice)
 
 	EXPECT(*USE(baton_version()) && USE(baton_version_number()) == BATON_VERSION);
 	EXPECT(*USE(baton_error_text(-EPIPE)));
+	(void)USE(baton_refused());
 	EXPECT(USE(baton_resource_is_idle(&resource)) && !USE(baton_resource_is_closed(&resource)));
 	EXPECT(TRY(baton_resource_close(&resource)) == 0);
 	EXPECT(USE(baton_resource_is_closed(&resource)));

@@ -77,6 +77,7 @@ static const struct function {
 	{"baton_detached_cancel_requested", {0}},
 	/* baton/error.h */
 	{"baton_error_text", {0}},
+	{"baton_refused", {0}},
 	/* baton/executor.h */
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
