@@ -85,6 +85,10 @@ static void make_configs(struct engine *engine)
 		config->capture_ns = times_ns[random_below(&engine->random, 5)];
 		config->quantum_ns = times_ns[random_below(&engine->random, 5)];
 		config->executor = engine->executor;
+		if (random_one_in(&engine->random, 3)) {
+			config->enter = site_context_enter;
+			config->leave = site_context_leave;
+		}
 		config->cancelled = errand_cancelled;
 	}
 }

@@ -33,6 +33,22 @@ static _Atomic uint64_t finalised;
 static atomic_bool stopping;
 static atomic_bool started;
 
+void site_context_enter(struct baton_resource *resource)
+{
+	struct site *site = baton_container_of(resource, struct site, resource);
+
+	MUST(!site->inside && baton_held(resource));
+	site->inside = true;
+}
+
+void site_context_leave(struct baton_resource *resource)
+{
+	struct site *site = baton_container_of(resource, struct site, resource);
+
+	MUST(site->inside && baton_held(resource));
+	site->inside = false;
+}
+
 static void create(uint32_t index)
 {
 	struct place *place = &places[index];
@@ -46,6 +62,7 @@ static void create(uint32_t index)
 	site->number = atomic_fetch_add(&numbers, 1) + 1;
 	site->place = index;
 	site->capture_max = config->capture_max;
+	site->inside = !config->enter;
 	site->counted = random_one_in(random, 2);
 	baton_resource_init(&site->resource, config);
 	if (site->counted)
@@ -291,6 +308,8 @@ void site_enter(struct site *site, struct note *note)
 		       "L1: two tasks of resource %u at a time: thread %u is in one, thread "
 		       "%u enters another",
 		       site->number, site->owner - 1, self->number);
+	if (!site->inside)
+		report(note, NULL, "a task runs outside of its resource's enter and leave");
 	site->owner = self->number + 1U;
 	if (sabotage_now(BREAK_STALE))
 		site->version++;

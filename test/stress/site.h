@@ -32,12 +32,17 @@ struct site {
 	uint32_t runs;
 	uint64_t version;
 	uint64_t version_again;
+	bool inside; /* between enter and leave; always true without them */
 	/* Not the shadow's. */
 	uint32_t finalised;
 	struct note *closing;
 };
 
 _Static_assert(sizeof(struct site) <= 384, "a cell");
+
+/* A config's enter and leave: the site is in one pair at a time. */
+void site_context_enter(struct baton_resource *resource);
+void site_context_leave(struct baton_resource *resource);
 
 void sites_start(uint32_t count);
 void sites_await_start(void);
