@@ -88,17 +88,17 @@ static int press(struct baton_source *source)
 }
 
 static const struct baton_source_config job_config = {
-	.fn = job, .kind = BATON_SOURCE_IDLE, .priority = BATON_PRIORITY_LOWEST};
+	.fn = job, .kind = BATON_SOURCE_IDLE, .level = BATON_PRIORITY_LOWEST};
 static const struct baton_source_config layout_config = {
-	.fn = layout, .kind = BATON_SOURCE_IDLE, .priority = BATON_PRIORITY_RESIZE};
+	.fn = layout, .kind = BATON_SOURCE_IDLE, .level = BATON_PRIORITY_RESIZE};
 static const struct baton_source_config animation_config = {.fn = animate,
                                                             .kind = BATON_SOURCE_TIMER,
-                                                            .priority = BATON_PRIORITY_REPAINT,
+                                                            .level = BATON_PRIORITY_REPAINT,
                                                             .again = true,
                                                             .period_ns = FRAME};
 static const struct baton_source_config key_config = {.fn = press,
                                                       .kind = BATON_SOURCE_TIMER,
-                                                      .priority = BATON_PRIORITY_HIGHEST,
+                                                      .level = BATON_PRIORITY_HIGHEST,
                                                       .again = true,
                                                       .period_ns = KEY_EVERY};
 

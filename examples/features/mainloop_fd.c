@@ -45,9 +45,9 @@ static int give_up(struct baton_source *source)
 }
 
 static const struct baton_source_config reading = {
-	.fn = read_input, .kind = BATON_SOURCE_READABLE, .priority = 1, .again = true};
+	.fn = read_input, .kind = BATON_SOURCE_READABLE, .level = 2, .again = true};
 static const struct baton_source_config waiting = {
-	.fn = give_up, .kind = BATON_SOURCE_TIMER, .priority = 2, .period_ns = PATIENCE};
+	.fn = give_up, .kind = BATON_SOURCE_TIMER, .level = 3, .period_ns = PATIENCE};
 
 static void host(void)
 {

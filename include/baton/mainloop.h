@@ -8,7 +8,7 @@
  *	static int repaint(struct baton_source *source) { ...; return 0; }
  *
  *	static const struct baton_source_config repainting = {
- *		.fn = repaint, .kind = BATON_SOURCE_IDLE, .priority = BATON_PRIORITY_REPAINT,
+ *		.fn = repaint, .kind = BATON_SOURCE_IDLE, .level = BATON_PRIORITY_REPAINT,
  *	};
  *	static struct baton_mainloop loop;
  *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
@@ -20,7 +20,7 @@
  *
  *                                    | may run beside             | from
  *   source start, start_after, stop, | everything but create,     | any thread, also inside
- *   set_priority, is_active          | destroy, init of the same  | the functions of sources
+ *   set_level, is_active             | destroy, init of the same  | the functions of sources
  *   mainloop next, now, stats_read   | everything but create,     | any thread
  *                                    | destroy                    |
  *   run, drain, advance_to, pass,    | the calls above            | the owner
@@ -38,7 +38,7 @@
  * Times are nanoseconds of CLOCK_MONOTONIC, or of the loop's virtual clock. A deadline from
  * BATON_MAINLOOP_TIME_MAX on, 18 years, never comes.
  *
- * Progress: start, stop and set_priority are lock-free. A thread that the system stops inside one
+ * Progress: start, stop and set_level are lock-free. A thread that the system stops inside one
  * of these calls delays that source. A thread that it stops just before the descriptor is made
  * readable also delays the owner's wake for other sources.
  * Source: the scheduler of an office suite (VCL's Task, Idle and Timer); the aging of Unix
@@ -89,16 +89,17 @@ enum baton_source_kind {
 	BATON_SOURCE_WRITABLE = 4, /* runs when its descriptor can be written */
 };
 
-/* Lower runs first. Any number below BATON_PRIORITIES is a priority; these have names. */
+/* Levels of priority. Lower runs first. Any number from 1 to BATON_PRIORITIES is one; these have
+ * names. 0, where a level is asked for: BATON_PRIORITY_DEFAULT. */
 enum baton_priority {
-	BATON_PRIORITY_HIGHEST = 0,
-	BATON_PRIORITY_DEFAULT = 1,
-	BATON_PRIORITY_HIGH_IDLE = 2,
-	BATON_PRIORITY_RESIZE = 3,
-	BATON_PRIORITY_REPAINT = 4,
-	BATON_PRIORITY_POST_PAINT = 5,
-	BATON_PRIORITY_DEFAULT_IDLE = 6,
-	BATON_PRIORITY_LOWEST = 7,
+	BATON_PRIORITY_HIGHEST = 1,
+	BATON_PRIORITY_DEFAULT = 2,
+	BATON_PRIORITY_HIGH_IDLE = 3,
+	BATON_PRIORITY_RESIZE = 4,
+	BATON_PRIORITY_REPAINT = 5,
+	BATON_PRIORITY_POST_PAINT = 6,
+	BATON_PRIORITY_DEFAULT_IDLE = 7,
+	BATON_PRIORITY_LOWEST = 8,
 };
 #define BATON_PRIORITIES 16
 
@@ -133,7 +134,7 @@ struct baton_source_config {
 	baton_source_fn fn;
 	enum baton_source_kind kind;
 	bool again;                  /* started again after each run, until it is stopped */
-	uint32_t priority;           /* below BATON_PRIORITIES */
+	uint32_t level;              /* of priority; at most BATON_PRIORITIES */
 	uint64_t period_ns;          /* TIMER */
 	baton_source_ready_fn ready; /* CUSTOM */
 	uint64_t _reserved[4];
@@ -155,7 +156,7 @@ struct baton_source {
 	struct baton__dependent *_dependent;
 	uint64_t _due;
 	uint64_t _order;
-	uint32_t _priority;
+	uint32_t _set_level;
 	uint8_t _rank;
 	uint8_t _place;
 	uint8_t _level;
@@ -229,7 +230,7 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * Ordering: what the caller did before is visible to the run.
  * Errors: the source is as it was:
  *   -ESHUTDOWN  the loop does not exist (any more).
- *   -EINVAL     the config has no function, or a kind or priority that does not exist; a CUSTOM
+ *   -EINVAL     the config has no function, or a kind or level that does not exist; a CUSTOM
  *               has no `ready`; a TIMER that is `again` has the period 0; the delay, or the
  *               period, is more than BATON_MAINLOOP_TIME_MAX (and not BATON_NEVER).
  *   -EBADF      a READABLE or WRITABLE has no descriptor: `fd` is negative.
@@ -261,13 +262,13 @@ int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BAT
 int baton_source_stop(struct baton_source *source) BATON_NONNULL;
 
 /*
- * Changes the priority. A source that is ready goes to the end of its new priority; if it has that
- * priority already, it keeps its place.
+ * Changes the level of its priority. A source that is ready goes to the end of its new level; if it
+ * has that level already, it keeps its place.
  *
  * Thread safety: any thread. Blocking: never.
- * Errors: nothing happens: -EINVAL: the priority is not below BATON_PRIORITIES. -ESHUTDOWN.
+ * Errors: nothing happens: -EINVAL: the level is above BATON_PRIORITIES. -ESHUTDOWN.
  */
-int baton_source_set_priority(struct baton_source *source, uint32_t priority) BATON_NONNULL;
+int baton_source_set_level(struct baton_source *source, uint32_t level) BATON_NONNULL;
 
 /*
  * Is the source active? A source is active from its start until it is stopped; or, if it is not

@@ -277,7 +277,7 @@ static const struct function {
 	{"baton_source_start", {ESHUTDOWN, EINVAL, EBADF}},
 	{"baton_source_start_after", {ESHUTDOWN, EINVAL, EBADF}},
 	{"baton_source_stop", {ESHUTDOWN}},
-	{"baton_source_set_priority", {ESHUTDOWN, EINVAL}},
+	{"baton_source_set_level", {ESHUTDOWN, EINVAL}},
 	{"baton_source_is_active", {0}},
 	{"baton_source_depend", {ELOOP, EXDEV, EEXIST, EPERM, ESHUTDOWN, ENOMEM}},
 	{"baton_source_undepend", {ENOENT, EPERM, ESHUTDOWN}},

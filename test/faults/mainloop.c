@@ -139,7 +139,7 @@ SCENARIO(mainloop, virtual)
 	EXPECT(USE(baton_mainloop_resource(&world.loop)));
 	EXPECT(USE(baton_mainloop_executor(&world.loop)));
 	EXPECT(TRY(baton_source_start_after(&world.parent, 100)) == 0);
-	EXPECT(TRY(baton_source_set_priority(&world.child, 3)) == 0);
+	EXPECT(TRY(baton_source_set_level(&world.child, 4)) == 0);
 	EXPECT(TRY(baton_source_start(&world.child)) == 0);
 	EXPECT(USE(baton_source_is_active(&world.child)));
 	EXPECT(TRY(baton_source_undepend(&world.parent, &world.child)) == 0);

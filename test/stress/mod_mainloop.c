@@ -64,18 +64,18 @@ static uint64_t ready(struct baton_source *source, uint64_t now)
 
 /* By kind; those that are `again` follow those that are not. */
 static const struct baton_source_config configs[] = {
-	{.fn = run, .kind = BATON_SOURCE_IDLE, .priority = 6},
-	{.fn = run, .kind = BATON_SOURCE_TIMER, .priority = 1, .period_ns = 50 * BATON_MICROSECOND},
-	{.fn = run, .kind = BATON_SOURCE_CUSTOM, .priority = 2, .ready = ready},
-	{.fn = run, .kind = BATON_SOURCE_READABLE, .priority = 1},
-	{.fn = run, .kind = BATON_SOURCE_WRITABLE, .priority = 3},
-	{.fn = run, .kind = BATON_SOURCE_IDLE, .priority = 6, .again = true},
+	{.fn = run, .kind = BATON_SOURCE_IDLE, .level = 7},
+	{.fn = run, .kind = BATON_SOURCE_TIMER, .level = 2, .period_ns = 50 * BATON_MICROSECOND},
+	{.fn = run, .kind = BATON_SOURCE_CUSTOM, .level = 3, .ready = ready},
+	{.fn = run, .kind = BATON_SOURCE_READABLE, .level = 2},
+	{.fn = run, .kind = BATON_SOURCE_WRITABLE, .level = 4},
+	{.fn = run, .kind = BATON_SOURCE_IDLE, .level = 7, .again = true},
 	{.fn = run,
          .kind = BATON_SOURCE_TIMER,
-         .priority = 1,
+         .level = 2,
          .period_ns = 50 * BATON_MICROSECOND,
          .again = true},
-	{.fn = run, .kind = BATON_SOURCE_READABLE, .priority = 1, .again = true},
+	{.fn = run, .kind = BATON_SOURCE_READABLE, .level = 2, .again = true},
 };
 #define KINDS 8
 #define KINDS_ONCE 5
@@ -273,8 +273,8 @@ void source_shared(void)
 		error = baton_source_stop(&one->source.source);
 		break;
 	case 1:
-		error = baton_source_set_priority(&one->source.source,
-		                                  random_below(random, BATON_PRIORITIES));
+		error = baton_source_set_level(&one->source.source,
+		                               1 + random_below(random, BATON_PRIORITIES));
 		break;
 	case 2:
 		toggle(random);
@@ -284,7 +284,7 @@ void source_shared(void)
 		break;
 	}
 	if (error < 0)
-		report(NULL, NULL, "a source's stop or set_priority: %d", error);
+		report(NULL, NULL, "a source's stop or set_level: %d", error);
 }
 
 /* The owner's stop is final. */

@@ -50,16 +50,13 @@ static inline const char *log_take(void)
 	return taken;
 }
 
-static const struct baton_source_config idle = {.fn = lettered_run, .priority = 6};
+static const struct baton_source_config idle = {.fn = lettered_run, .level = 7};
 static const struct baton_source_config idle_again = {
-	.fn = lettered_run, .priority = 6, .again = true};
+	.fn = lettered_run, .level = 7, .again = true};
 static const struct baton_source_config tick = {
-	.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .priority = 1, .period_ns = 10};
-static const struct baton_source_config tick_again = {.fn = lettered_run,
-                                                      .kind = BATON_SOURCE_TIMER,
-                                                      .priority = 1,
-                                                      .period_ns = 10,
-                                                      .again = true};
+	.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .level = 2, .period_ns = 10};
+static const struct baton_source_config tick_again = {
+	.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .level = 2, .period_ns = 10, .again = true};
 
 #define LETTERED(config, letter)                                                                   \
 	{                                                                                          \

@@ -82,9 +82,11 @@ static void put_in(struct baton__mainloop *loop, struct baton_source *source, ui
 static uint8_t level_of(const struct baton_source *source)
 {
 	/* Relaxed: a number. A thread that changes it posts the source afterwards. */
-	const uint32_t priority = load_relaxed(&source->_priority);
+	uint32_t level = load_relaxed(&source->_set_level);
 
-	return (uint8_t)(priority ? priority - 1 : source->_config->priority);
+	if (!level)
+		level = source->_config->level ? source->_config->level : BATON_PRIORITY_DEFAULT;
+	return (uint8_t)(level - 1);
 }
 
 /* The source is ready: it goes to the end of its priority, or keeps its place there. */

@@ -185,7 +185,7 @@ static uint64_t change(struct baton__mainloop *loop, struct baton_source *source
                        struct change change)
 {
 	return baton_loop_is_owner(loop->executor) ? change_own(loop, source, change)
-	                                         : change_posted(loop, source, change);
+	                                           : change_posted(loop, source, change);
 }
 
 uint64_t baton__mainloop_due_after(const struct baton__mainloop *loop, uint64_t delay_ns)
@@ -201,7 +201,7 @@ uint64_t baton__mainloop_due_after(const struct baton__mainloop *loop, uint64_t 
 
 static bool valid(const struct baton_source_config *config)
 {
-	if (!config || !config->fn || config->priority >= BATON_PRIORITIES)
+	if (!config || !config->fn || config->level > BATON_PRIORITIES)
 		return false;
 	switch (config->kind) {
 	case BATON_SOURCE_IDLE:
@@ -282,17 +282,17 @@ BATON_EXPORT int baton_source_stop(struct baton_source *source)
 	return word & ACTIVE ? BATON_SOURCE_WAITING : BATON_SOURCE_INACTIVE;
 }
 
-BATON_EXPORT int baton_source_set_priority(struct baton_source *source, uint32_t priority)
+BATON_EXPORT int baton_source_set_level(struct baton_source *source, uint32_t level)
 {
 	static const struct change none = {0, 0, BATON_NEVER};
 	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
 
 	if (!loop)
 		return -ESHUTDOWN;
-	if (priority >= BATON_PRIORITIES)
+	if (level > BATON_PRIORITIES)
 		return -EINVAL;
 	/* Relaxed: change publishes it. */
-	store_relaxed(&source->_priority, priority + 1);
+	store_relaxed(&source->_set_level, level ? level : BATON_PRIORITY_DEFAULT);
 	(void)change(loop, source, none);
 	return 0;
 }

@@ -44,7 +44,7 @@ static void loop_is_0(void)
 static void source_is_0(void)
 {
 	static const struct baton_source_config once = {
-		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1};
+		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 2};
 	struct watched reader = WATCHED(once, r, 0);
 	int ends[2];
 

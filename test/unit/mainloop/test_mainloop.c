@@ -18,8 +18,8 @@ Test(mainloop, lower_priorities_run_first_and_equal_ones_in_order, .timeout = 10
 	START(b);
 	START(c);
 	START(t);
-	cr_assert_eq(baton_source_set_priority(&c.source, BATON_PRIORITY_HIGHEST), 0);
-	cr_assert_eq(baton_source_set_priority(&a.source, BATON_PRIORITY_DEFAULT_IDLE), 0,
+	cr_assert_eq(baton_source_set_level(&c.source, BATON_PRIORITY_HIGHEST), 0);
+	cr_assert_eq(baton_source_set_level(&a.source, BATON_PRIORITY_DEFAULT_IDLE), 0,
 	             "its own: it keeps its place");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 3);
 	EXPECT("cab");
@@ -27,6 +27,25 @@ Test(mainloop, lower_priorities_run_first_and_equal_ones_in_order, .timeout = 10
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 10), 1);
 	EXPECT("t");
 	cr_assert(!baton_source_is_active(&t.source));
+	loop_end(0);
+}
+
+/* In a config, and in set_level. */
+Test(mainloop, without_a_level_a_source_has_the_default, .timeout = 10)
+{
+	static const struct baton_source_config nothing = {.fn = lettered_run};
+	static struct lettered d = LETTERED(nothing, d);
+
+	virtual_loop(0);
+	START(a);
+	START(b);
+	START(c);
+	START(d);
+	cr_assert_eq(baton_source_set_level(&a.source, BATON_PRIORITY_HIGH_IDLE), 0);
+	cr_assert_eq(baton_source_set_level(&b.source, 0), 0);
+	cr_assert_eq(baton_source_set_level(&c.source, BATON_PRIORITY_HIGHEST), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 4);
+	EXPECT("cdba");
 	loop_end(0);
 }
 
@@ -110,7 +129,8 @@ Test(mainloop, again_after_a_period_without_end_is_never, .timeout = 10)
 	                                   BATON_MAINLOOP_TIME_MAX - 50};
 
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
-		const struct baton_source_config rare = {.fn = lettered_run,
+		const struct baton_source_config rare = {.level = BATON_PRIORITY_HIGHEST,
+		                                         .fn = lettered_run,
 		                                         .kind = BATON_SOURCE_TIMER,
 		                                         .period_ns = periods[i],
 		                                         .again = true};
@@ -246,7 +266,7 @@ Test(mainloop, equal_priorities_take_turns, .timeout = 10)
 	START(i);
 	START(j);
 	START(a);
-	cr_assert_eq(baton_source_set_priority(&a.source, 7), 0);
+	cr_assert_eq(baton_source_set_level(&a.source, 8), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 6), 6);
 	EXPECT("ijijij");
 	loop_end(3);
@@ -261,8 +281,8 @@ Test(mainloop, with_aging_no_source_starves, .timeout = 10)
 	START(i);
 	START(a);
 	START(b);
-	cr_assert_eq(baton_source_set_priority(&a.source, 15), 0);
-	cr_assert_eq(baton_source_set_priority(&b.source, 7), 0);
+	cr_assert_eq(baton_source_set_level(&a.source, 16), 0);
+	cr_assert_eq(baton_source_set_level(&b.source, 8), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 10);
 	EXPECT("iiiaiiibii");
 	baton_mainloop_stats_read(&loop, &stats);
@@ -284,8 +304,10 @@ static uint64_t answers(struct baton_source *source, uint64_t now)
 
 Test(mainloop, a_custom_source_runs_when_it_says_so, .timeout = 10)
 {
-	static const struct baton_source_config custom = {
-		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = answers};
+	static const struct baton_source_config custom = {.level = BATON_PRIORITY_HIGHEST,
+	                                                  .fn = lettered_run,
+	                                                  .kind = BATON_SOURCE_CUSTOM,
+	                                                  .ready = answers};
 	static struct lettered q = LETTERED(custom, q);
 
 	virtual_loop(0);
@@ -332,8 +354,10 @@ static uint64_t starts_the_other(struct baton_source *source, uint64_t now)
 
 Test(mainloop, drain_ends_at_its_deadline_if_sources_have_each_other_asked, .timeout = 10)
 {
-	static const struct baton_source_config custom = {
-		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = starts_the_other};
+	static const struct baton_source_config custom = {.level = BATON_PRIORITY_HIGHEST,
+	                                                  .fn = lettered_run,
+	                                                  .kind = BATON_SOURCE_CUSTOM,
+	                                                  .ready = starts_the_other};
 
 	virtual_loop(0);
 	a = (struct lettered)LETTERED(custom, c);

@@ -107,7 +107,7 @@ Test(mainloop_depend, another_threads_start_is_seen, .timeout = 10)
 		else if (last == 2)
 			cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_WAITING);
 		else if (last == 3)
-			cr_assert_eq(baton_source_set_priority(&a.source, 3), 0);
+			cr_assert_eq(baton_source_set_level(&a.source, 4), 0);
 		else if (last == 4)
 			cr_assert_eq(baton_source_start_after(&a.source, BATON_NEVER), 0);
 		else if (last == 5)
@@ -337,7 +337,7 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	cr_assert_eq(baton_source_undepend(&a.source, &o.source), -EXDEV);
 	cr_assert_eq(baton_source_undepend(&a.source, &b.source), -ENOENT);
 	cr_assert_eq(baton_source_undepend(&b.source, &c.source), 0);
-	cr_assert_eq(baton_source_set_priority(&a.source, BATON_PRIORITIES), -EINVAL);
+	cr_assert_eq(baton_source_set_level(&a.source, BATON_PRIORITIES + 1), -EINVAL);
 	cr_assert_eq(baton_source_start_after(&a.source, BATON_MAINLOOP_TIME_MAX + 1), -EINVAL);
 	cr_assert_eq(baton_mainloop_run(&loop, 0), -EINVAL);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 0), -EINVAL);
@@ -394,13 +394,16 @@ static int passes(struct lettered *lettered)
 
 Test(mainloop_depend, times_are_taken_up_to_the_last_one, .timeout = 10)
 {
-	static const struct baton_source_config last = {.fn = lettered_run,
+	static const struct baton_source_config last = {.level = BATON_PRIORITY_HIGHEST,
+	                                                .fn = lettered_run,
 	                                                .kind = BATON_SOURCE_TIMER,
 	                                                .period_ns = BATON_MAINLOOP_TIME_MAX};
 	const struct baton_mainloop_options options = {.deterministic = true,
 	                                               .slice_ns = BATON_MAINLOOP_TIME_MAX};
-	static const struct baton_source_config for_ever = {
-		.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .period_ns = BATON_NEVER};
+	static const struct baton_source_config for_ever = {.level = BATON_PRIORITY_HIGHEST,
+	                                                    .fn = lettered_run,
+	                                                    .kind = BATON_SOURCE_TIMER,
+	                                                    .period_ns = BATON_NEVER};
 	struct baton_source source, never;
 
 	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
@@ -430,7 +433,7 @@ Test(mainloop_depend, a_config_that_cannot_run_is_refused, .timeout = 10)
 {
 	static const struct baton_source_config bad[] = {
 		{.fn = NULL},
-		{.fn = lettered_run, .priority = BATON_PRIORITIES},
+		{.fn = lettered_run, .level = BATON_PRIORITIES + 1},
 		{.fn = lettered_run, .kind = (enum baton_source_kind)(BATON_SOURCE_WRITABLE + 1)},
 		{.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM},
 		{.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .again = true},
@@ -459,7 +462,7 @@ Test(mainloop_depend, a_loop_that_does_not_exist_is_an_error, .timeout = 10)
 	cr_assert_eq(baton_source_start(&a.source), -ESHUTDOWN);
 	cr_assert_eq(baton_source_start_after(&a.source, 1), -ESHUTDOWN);
 	cr_assert_eq(baton_source_stop(&a.source), -ESHUTDOWN);
-	cr_assert_eq(baton_source_set_priority(&a.source, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_source_set_level(&a.source, 2), -ESHUTDOWN);
 	cr_assert_eq(DEPEND(a, b), -ESHUTDOWN);
 	cr_assert_eq(baton_source_undepend(&a.source, &b.source), -ESHUTDOWN);
 	cr_assert_eq(baton_source_forget(&a.source), -ESHUTDOWN);

@@ -112,16 +112,16 @@ static int runs_nested(struct lettered *lettered)
 Test(mainloop_drive, a_nested_run_takes_no_less_important_source_nor_the_running_one, .timeout = 10)
 {
 	virtual_loop(0);
-	cr_assert_eq(baton_source_set_priority(&a.source, 3), 0);
+	cr_assert_eq(baton_source_set_level(&a.source, 4), 0);
 	a.act = runs_nested;
 	START(a);
 	START(b);
 	START(t);
-	cr_assert_eq(baton_source_set_priority(&b.source, 4), 0);
+	cr_assert_eq(baton_source_set_level(&b.source, 5), 0);
 	cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
-	cr_assert_eq(baton_source_set_priority(&t.source, 3), 0);
+	cr_assert_eq(baton_source_set_level(&t.source, 4), 0);
 	static struct lettered h = LETTERED(idle, h);
-	cr_assert_eq(baton_source_set_priority(&h.source, 3), 0);
+	cr_assert_eq(baton_source_set_level(&h.source, 4), 0);
 	START(h);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 3);
 	EXPECT("ath.ab");
@@ -341,7 +341,7 @@ static void *life_main(void *arg)
 			MUST(baton_source_stop(source) >= 0);
 			break;
 		case 1:
-			MUST(baton_source_set_priority(source, rng_below(&rng, 16)) == 0);
+			MUST(baton_source_set_level(source, 1 + rng_below(&rng, 16)) == 0);
 			break;
 		case 2:
 			MUST(baton_source_start_after(source, rng_below(&rng, 20000)) == 0);
@@ -419,8 +419,10 @@ static void *make_ready(void *arg)
 Test(mainloop_drive, a_custom_that_says_no_is_asked_after_a_start_or_in_another_round,
      .timeout = 10)
 {
-	static const struct baton_source_config custom = {
-		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = is_made_ready};
+	static const struct baton_source_config custom = {.level = BATON_PRIORITY_HIGHEST,
+	                                                  .fn = lettered_run,
+	                                                  .kind = BATON_SOURCE_CUSTOM,
+	                                                  .ready = is_made_ready};
 	static struct lettered asked = LETTERED(custom, q);
 	static struct lettered other = LETTERED(idle, o);
 

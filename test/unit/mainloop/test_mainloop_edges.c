@@ -9,7 +9,8 @@
 
 enum { MANY = 4096, LOG = 12 };
 
-static const struct baton_source_config plain = {.fn = lettered_run};
+static const struct baton_source_config plain = {.level = BATON_PRIORITY_HIGHEST,
+                                                 .fn = lettered_run};
 static struct baton_source many[MANY];
 
 static void begin(void)

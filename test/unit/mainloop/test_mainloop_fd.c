@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 
 static const struct baton_source_config once = {
-	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1};
+	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 2};
 static const struct baton_source_config again = {
-	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1, .again = true};
+	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 2, .again = true};
 static const struct baton_source_config writes = {
-	.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .priority = 2};
+	.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .level = 3};
 
 static int ends[2];
 
@@ -129,7 +129,7 @@ Test(mainloop_fd, the_kernel_is_told_of_a_start_and_not_of_each_run, .timeout = 
 Test(mainloop_fd, sources_of_descriptors_have_priorities_like_the_others, .timeout = 5)
 {
 	static const struct baton_source_config late = {
-		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 9};
+		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 10};
 	struct lettered first = LETTERED(idle, i);
 	struct watched important, unimportant;
 	int more[2];
@@ -150,7 +150,7 @@ Test(mainloop_fd, sources_of_descriptors_have_priorities_like_the_others, .timeo
 	start(&important);
 	put_bytes(more[1], 1);
 	put_bytes(ends[1], 1);
-	cr_assert_eq(baton_source_set_priority(&important.watch.source, 15), 0);
+	cr_assert_eq(baton_source_set_level(&important.watch.source, 16), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
 	cr_assert(loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 
 static const struct baton_source_config once = {
-	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1};
+	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 2};
 static const struct baton_source_config again = {
-	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1, .again = true};
+	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 2, .again = true};
 
 static int ends[2];
 static struct watched reader;
@@ -113,7 +113,7 @@ Test(mainloop_fd_entries, the_most_important_of_many_ready_descriptors_is_the_fi
 {
 	enum { MANY = 300 };
 	static const struct baton_source_config late = {
-		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 9};
+		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 10};
 	static struct watched readers[MANY];
 	static int pipes[MANY][2];
 
@@ -160,9 +160,9 @@ Test(mainloop_fd_entries, a_stop_in_a_forked_child_does_not_concern_the_parent, 
 Test(mainloop_fd_entries, a_side_whose_source_has_no_turn_leaves_the_other_watched, .timeout = 5)
 {
 	static const struct baton_source_config least = {
-		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 8};
+		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .level = 9};
 	static const struct baton_source_config writes = {
-		.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .priority = 2};
+		.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .level = 3};
 	static struct lettered busy = LETTERED(idle_again, i);
 	struct watched writer;
 	int pair[2];
@@ -195,7 +195,7 @@ Test(mainloop_fd_entries, a_side_whose_source_has_no_turn_leaves_the_other_watch
 Test(mainloop_fd_entries, a_descriptor_that_has_an_error_alone_is_ready, .timeout = 5)
 {
 	static const struct baton_source_config writes = {
-		.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .priority = 2};
+		.fn = watched_run, .kind = BATON_SOURCE_WRITABLE, .level = 3};
 	struct watched writer;
 	char bytes[4096] = "";
 

@@ -82,13 +82,13 @@ static void model_begin(uint64_t *rng)
 		                                          .kind = from < 0 ? BATON_SOURCE_IDLE
 		                                                           : BATON_SOURCE_READABLE,
 		                                          .again = rng_below(rng, 2),
-		                                          .priority = rng_below(rng, 3)};
+		                                          .level = 1 + rng_below(rng, 3)};
 		sources[i] = (struct watched)WATCHED(configs[i], x, from < 0 ? -1 : pipes[from][0]);
 		sources[i].reads = from < 0 ? 0 : (int)rng_below(rng, 3);
 		sources[i].act = model_act;
 		model[i].pipe = from;
 		model[i].active = model[i].ready = false;
-		model[i].priority = configs[i].priority;
+		model[i].priority = configs[i].level;
 	}
 }
 
@@ -116,10 +116,10 @@ static void model_call(uint64_t *rng)
 		break;
 	case 3:
 		looks++;
-		cr_assert_eq(baton_source_set_priority(source, (uint32_t)left), 0);
-		if (model[number].ready && model[number].priority != left)
+		cr_assert_eq(baton_source_set_level(source, (uint32_t)left + 1), 0);
+		if (model[number].ready && model[number].priority != left + 1)
 			model_ready(number);
-		model[number].priority = (uint32_t)left;
+		model[number].priority = (uint32_t)left + 1;
 		break;
 	case 4:
 		put_bytes(pipes[to][1], 1);

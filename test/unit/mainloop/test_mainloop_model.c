@@ -326,7 +326,7 @@ static void begin(uint64_t *rng)
 		config->fn = lettered_run;
 		config->kind = (enum baton_source_kind)rng_below(rng, 3);
 		config->again = rng_below(rng, 3) == 0;
-		config->priority = model[i].priority = rng_below(rng, 4);
+		config->level = model[i].priority = 1 + rng_below(rng, 4);
 		config->period_ns = 1 + rng_below(rng, 12);
 		config->ready = custom_ready;
 		model[i].deed = (enum deed)rng_below(rng, 2 * DEEDS);
@@ -415,8 +415,8 @@ static void call(uint64_t *rng)
 		stop(number);
 		break;
 	case 6:
-		model[number].priority = rng_below(rng, BATON_PRIORITIES);
-		cr_assert_eq(baton_source_set_priority(source, model[number].priority), 0);
+		model[number].priority = 1 + rng_below(rng, BATON_PRIORITIES);
+		cr_assert_eq(baton_source_set_level(source, model[number].priority), 0);
 		place(number);
 		break;
 	case 7:

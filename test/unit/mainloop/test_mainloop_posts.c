@@ -48,9 +48,9 @@ static int runs_quietly(struct baton_source *source)
 	return 0;
 }
 
-static const struct baton_source_config quiet = {.fn = runs_quietly, .priority = 6};
+static const struct baton_source_config quiet = {.fn = runs_quietly, .level = 7};
 static const struct baton_source_config quiet_again = {
-	.fn = runs_quietly, .priority = 6, .again = true};
+	.fn = runs_quietly, .level = 7, .again = true};
 
 static void *put_off(void *arg)
 {

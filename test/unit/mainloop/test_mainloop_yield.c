@@ -147,8 +147,10 @@ static uint64_t asks_whether_to_yield(struct baton_source *source, uint64_t now)
 
 Test(mainloop_yield, what_is_asked_inside_a_ready_lets_it_not_run_the_loop, .timeout = 10)
 {
-	static const struct baton_source_config custom = {
-		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = asks_whether_to_yield};
+	static const struct baton_source_config custom = {.level = BATON_PRIORITY_HIGHEST,
+	                                                  .fn = lettered_run,
+	                                                  .kind = BATON_SOURCE_CUSTOM,
+	                                                  .ready = asks_whether_to_yield};
 	const struct baton_mainloop_options options = {.any_input = no_input};
 
 	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
