@@ -26,8 +26,8 @@ const char *baton_error_text(int error);
  * names them by a `*`: "baton_timer_arm_*: ...".
  *
  * Thread safety: any thread; the answer concerns the calling thread. Blocking: never.
- * Returns: a constant string. NULL: no call of this thread has returned -EINVAL, or the last one
- * was of a library beside libbaton.
+ * Returns: a constant string. NULL: no call of this thread has returned -EINVAL. Calls of libraries
+ * beside libbaton leave the text as it is.
  */
 const char *baton_refused(void);
 

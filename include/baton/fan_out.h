@@ -83,7 +83,8 @@ struct baton_fan_out;
  * Thread safety: any thread. Blocking: never. Stack: the same for any count.
  * Ownership: the array is not used after this call; each resource must live until its item is over.
  * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX items,
- * an unknown flag, both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS, or the label's lane. -ENOMEM.
+ * no function, an unknown flag, both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS, or the label's lane.
+ * -ENOMEM.
  */
 BATON_MUST_USE int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
                                         const struct baton_fan_out_options *options,

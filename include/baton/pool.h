@@ -165,8 +165,8 @@ struct baton_pool_options {
 /*
  * `options` may be NULL. On an error nothing is left behind.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers or spares, stack too
- * small, no such CPU; a member of the policy out of its range, or injection_min above
- * injection_max, the defaults included).
+ * small, no such CPU, cpus or cpu_count alone; a member of the policy out of its range, or
+ * injection_min above injection_max, the defaults included). See baton_refused() in error.h.
  */
 BATON_MUST_USE int baton_pool_create(const struct baton_pool_options *options,
                                      struct baton_pool **pool) BATON_NONNULL_AT(2);

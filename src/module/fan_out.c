@@ -349,6 +349,8 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 
 	if (count > BATON_FAN_OUT_MAX)
 		return baton__refused("baton_fan_out_submit: count is above BATON_FAN_OUT_MAX");
+	if (!options->fn)
+		return baton__refused("baton_fan_out_submit: fn is NULL");
 	if (!flags_valid(options->flags))
 		return baton__refused("baton_fan_out_submit: flags are unknown, or contradict "
 		                      "each other");

@@ -242,8 +242,8 @@ static int check_pool_options(const struct baton_pool_options *options)
 		return baton__refused("baton_pool_create: spares_max is out of range");
 	if (BATON__UNKNOWN(options))
 		return baton__refused("baton_pool_create: a word of _reserved is not zero");
-	if (!options->cpus)
-		return 0;
+	if (!options->cpus != !options->cpu_count)
+		return baton__refused("baton_pool_create: of cpus and cpu_count one is missing");
 	for (size_t i = 0; i < options->cpu_count; i++)
 		if (options->cpus[i] < 0 || options->cpus[i] >= CPUS_MAX)
 			return baton__refused("baton_pool_create: cpus names no CPU");
@@ -265,7 +265,7 @@ static void keep_options(struct baton_pool *pool, const struct baton_pool_option
 	memcpy(pool->name, name, strnlen(name, BATON__POOL_NAME_MAX));
 	pool->spare_keep_ns = options->spare_keep_ns ? options->spare_keep_ns : SPARE_KEEP_NS;
 	pool->stack_size = options->stack_size;
-	if (options->cpus && options->cpu_count) {
+	if (options->cpus) {
 		pool->cpu_count = options->cpu_count;
 		memcpy(pool->cpus, options->cpus, options->cpu_count * sizeof(int));
 	} else {

@@ -94,7 +94,7 @@ static int visit(struct baton_resource *resource, void *arg, size_t index)
 	return 0;
 }
 
-static const struct baton_pool_options base_pool_options = {.workers = 1, .cpu_count = 1};
+static const struct baton_pool_options base_pool_options = {.workers = 1};
 
 static int try_pool_options(const struct baton_pool_options *options, uint64_t *seen)
 {

@@ -30,7 +30,6 @@ Test(mainloop, lower_priorities_run_first_and_equal_ones_in_order, .timeout = 10
 	loop_end(0);
 }
 
-/* In a config, and in set_level. */
 Test(mainloop, without_a_level_a_source_has_the_default, .timeout = 10)
 {
 	static const struct baton_source_config nothing = {.fn = lettered_run};

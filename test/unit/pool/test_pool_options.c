@@ -200,11 +200,11 @@ Test(pool_options, its_block_has_room_for_what_was_asked_for, .timeout = 10)
 	         5,
 	         4,
 	         3},
-		{{.workers = 1, .cpus = cpus, .name = "a", .spare_keep_ns = 7},
+		{{.workers = 1, .name = "a", .spare_keep_ns = 7},
 	         BATON_POOL_SPARES + 2,
 	         BATON_POOL_SPARES + 1,
 	         0},
-		{{.workers = 1, .cpu_count = 3, .spares_max = 1}, 3, 2, 0},
+		{{.workers = 1, .spares_max = 1}, 3, 2, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
