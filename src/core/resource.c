@@ -11,10 +11,10 @@ BATON_EXPORT void baton_resource_init(struct baton_resource *resource,
                                       const struct baton_resource_config *config)
 {
 	BATON__CHECKED(init(resource, __func__));
-	BATON_REQUIRE(!config || !BATON__UNKNOWN(config), "a word of _reserved is not zero");
 	*resource = (struct baton_resource)BATON_RESOURCE_INIT(config);
 	baton__word_init(resource);
 	BATON__CHECKED(resource(resource, __func__));
+	BATON_REQUIRE(!config || !BATON__UNKNOWN(config), "a word of _reserved is not zero");
 }
 
 BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
