@@ -5,7 +5,7 @@
  */
 #include <baton.h>
 #include <baton/bound.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 
 #include <errno.h>
 #include <stdio.h>

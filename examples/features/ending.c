@@ -34,7 +34,8 @@ struct session {
 };
 
 struct delivery {
-	struct baton_windowed windowed;
+	struct baton_task task;
+	struct baton_window_part part;
 	struct session *session;
 	struct delivery *next;
 };
@@ -47,10 +48,10 @@ static struct session sessions[SESSIONS];
 
 static int deliver(struct baton_task *task)
 {
-	struct delivery *delivery = baton_container_of(task, struct delivery, windowed.task);
+	struct delivery *delivery = baton_container_of(task, struct delivery, task);
 	struct session *session = delivery->session;
 
-	(void)baton_detach(&delivery->windowed.token, 0);
+	(void)baton_detach(&delivery->part.token, 0);
 	delivery->next = session->unacknowledged;
 	session->unacknowledged = delivery;
 	session->sent++;
@@ -58,14 +59,19 @@ static int deliver(struct baton_task *task)
 	return baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND);
 }
 
-/* Called for a cancelled delivery, which has no future: config.cancelled. */
 static void deliver_cancelled(struct baton_task *task)
 {
-	struct delivery *delivery = baton_container_of(task, struct delivery, windowed.task);
+	struct delivery *delivery = baton_container_of(task, struct delivery, task);
 
 	delivery->session->cancelled++;
 	free(delivery);
 }
+
+static const struct baton_task_type delivery_type = {
+	.run = deliver,
+	.cancelled = deliver_cancelled,
+	.window = BATON_TASK_PLACE(struct delivery, task, part),
+};
 
 /* Plays the client, which acknowledges about half of the messages in flight. */
 static void flush(struct baton_trigger *trigger, uint64_t fires)
@@ -76,7 +82,7 @@ static void flush(struct baton_trigger *trigger, uint64_t fires)
 		struct delivery *delivery = session->unacknowledged;
 
 		session->unacknowledged = delivery->next;
-		CHECK(baton_detached_complete(&delivery->windowed.token, 0, NULL) == 0);
+		CHECK(baton_detached_complete(&delivery->part.token, 0, NULL) == 0);
 		free(delivery);
 	}
 }
@@ -95,8 +101,9 @@ static void *publish(void *arg)
 
 	CHECK(delivery != NULL);
 	delivery->session = session;
-	baton_windowed_init(&delivery->windowed, &session->window, deliver, NULL);
-	CHECK(baton_submit(&session->resource, &delivery->windowed.task) == 0);
+	baton_task_init_of(&delivery->task, &delivery_type);
+	baton_window_part_init(&delivery->part, &session->window);
+	CHECK(baton_submit(&session->resource, &delivery->task) == 0);
 	return NULL;
 }
 
@@ -142,7 +149,7 @@ static void *say_goodbye(void *arg)
 		struct delivery *delivery = session->unacknowledged;
 
 		session->unacknowledged = delivery->next;
-		CHECK(baton_detached_complete(&delivery->windowed.token, -1, NULL) == 0);
+		CHECK(baton_detached_complete(&delivery->part.token, -1, NULL) == 0);
 		free(delivery);
 	}
 	return NULL;

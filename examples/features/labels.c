@@ -10,7 +10,7 @@
 #include <baton.h>
 #include <baton/bound.h>
 #include <baton/detach.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/tag.h>
 #include <baton/window.h>
 
@@ -20,7 +20,9 @@
 #define MESSAGES 8
 
 struct message {
-	struct baton_windowed windowed;
+	struct baton_task task;
+	struct baton_window_part part;
+	struct baton_stamp stamp;
 	const char *text;
 };
 
@@ -35,11 +37,11 @@ static int freed;
 
 static int publish(struct baton_task *task)
 {
-	struct message *message = baton_container_of(task, struct message, windowed.task);
+	struct message *message = baton_container_of(task, struct message, task);
 
 	printf("-> %s\n", message->text);
 	sent++;
-	return baton_detach(&message->windowed.token, 0);
+	return baton_detach(&message->part.token, 0);
 }
 
 static void give_back(struct baton_task *task)
@@ -48,13 +50,20 @@ static void give_back(struct baton_task *task)
 	freed++;
 }
 
+static const struct baton_task_type message_type = {
+	.run = publish,
+	.cancelled = give_back,
+	.stamp = BATON_TASK_PLACE(struct message, task, stamp),
+	.window = BATON_TASK_PLACE(struct message, task, part),
+};
+
 static int submit(struct message *message, const struct baton_label *label, const char *text)
 {
 	message->text = text;
-	baton_windowed_init(&message->windowed, &window, publish, NULL);
-	message->windowed.cancelled = give_back;
-	baton_stamp_set(&message->windowed.stamp, label);
-	return baton_submit(&session, &message->windowed.task);
+	baton_task_init_of(&message->task, &message_type);
+	baton_window_part_init(&message->part, &window);
+	baton_stamp_set(&message->stamp, label);
+	return baton_submit(&session, &message->task);
 }
 
 int main(void)
@@ -74,13 +83,13 @@ int main(void)
 	CHECK(sent == 1 && baton_window_waiting(&window) == 3);
 
 	/* Each PUBACK lets the next message go, the urgent message first. */
-	CHECK(baton_detached_complete(&messages[0].windowed.token, 0, NULL) == 0);
-	CHECK(baton_detached_complete(&messages[4].windowed.token, 0, NULL) == 0);
+	CHECK(baton_detached_complete(&messages[0].part.token, 0, NULL) == 0);
+	CHECK(baton_detached_complete(&messages[4].part.token, 0, NULL) == 0);
 	CHECK(sent == 3);
 
 	/* The client is gone: messages that have not been sent are cancelled. */
 	baton_tag_cancel(&client);
-	CHECK(baton_detached_complete(&messages[1].windowed.token, 0, NULL) == 0);
+	CHECK(baton_detached_complete(&messages[1].part.token, 0, NULL) == 0);
 	CHECK(sent == 3 && freed == 1);
 	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session) == 0);
 	baton_window_deinit(&window);

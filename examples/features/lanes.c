@@ -5,7 +5,7 @@
  * publish runs.
  */
 #include <baton.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include <baton.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>
 

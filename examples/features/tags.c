@@ -4,7 +4,7 @@
  * The call walks no list: each topic's runner drops the cancelled tasks when it reaches them.
  */
 #include <baton.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/tag.h>
 
 #include <stdio.h>

@@ -7,7 +7,6 @@
 
 #include <baton.h>
 #include <baton/suspend.h>
-#include <baton/task_type.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,9 +74,9 @@ static void submit_both(struct baton_resource *session, unsigned id)
 
 	CHECK(publish && acknowledge);
 	(void)snprintf(publish->text, sizeof(publish->text), "message %u", id);
-	baton_task_init_typed(&publish->task, &publish_type);
+	baton_task_init_of(&publish->task, &publish_type);
 	acknowledge->id = id;
-	baton_task_init_typed(&acknowledge->task, &acknowledge_type);
+	baton_task_init_of(&acknowledge->task, &acknowledge_type);
 	CHECK(baton_submit(session, &publish->task) == 0);
 	CHECK(baton_submit(session, &acknowledge->task) == 0);
 }

@@ -18,7 +18,7 @@
 #include <baton/group.h>
 #include <baton/hooks.h>
 #include <baton/io.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/loop.h>
 #include <baton/manual.h>
@@ -28,7 +28,6 @@
 #include <baton/stats.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
-#include <baton/task_type.h>
 #include <baton/timers.h>
 #include <baton/trigger.h>
 #include <baton/undo.h>

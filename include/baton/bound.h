@@ -10,18 +10,18 @@
  *	baton_bound_init(&session->bound, &config);
  *	baton_resource_set_bound(&session->resource, &session->bound);
  *
- *	baton_labelled_init(&publish->labelled, publish_run, NULL);
- *	baton_stamp_set_lane(&publish->labelled.stamp, 1);
- *	baton_stamp_set_bytes(&publish->labelled.stamp, publish->length);
- *	error = baton_submit(&session->resource, &publish->labelled.task);
+ *	baton_task_init_of(&publish->task, &publish_type);
+ *	baton_stamp_set_lane(&publish->stamp, 1);
+ *	baton_stamp_set_bytes(&publish->stamp, publish->length);
+ *	error = baton_submit(&session->resource, &publish->task);
  *
- * A task gets its bytes and its lane from its label (baton/labelled.h). A task without a label is a
+ * A task gets its bytes and its lane from its label (baton/label.h). A task without a label is a
  * task of lane 0, and has no bytes.
  *
  * What counts: a task waits from its acceptance until it is entered or cancelled. The running task
  * does not wait. A task for which its submitter has captured the resource does not wait either: it
- * runs immediately, and no bound refuses it. A windowed task (window.h) counts while it waits in
- * its window, too. A mark (await, close_then, cancel_pending) is no task.
+ * runs immediately, and no bound refuses it. A task of a window (window.h) counts while it waits
+ * in its window, too. A mark (await, close_then, cancel_pending) is no task.
  *
  * Control tasks: a timer that does not repeat is lost when its run is refused. Where such tasks
  * must not be lost and the bound counts tasks, give the bulk a lower lane and exempt lane 0.
@@ -46,7 +46,7 @@
 #include <stdint.h>
 
 #include <baton/attributes.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/resource.h>
 
@@ -66,8 +66,8 @@ enum baton_bound_policy {
 	/*
 	 * The task is accepted, and another task is dropped for it. OLDEST: the oldest task of the
 	 * same lane, or the new task itself if the lane has no other task. LOWEST: the oldest task
-	 * of the lowest lane that has a task and is not exempt. A windowed task that waits in its
-	 * window is not dropped. The resource must have lanes (lane.h), at least one.
+	 * of the lowest lane that has a task and is not exempt. A task that waits in a window
+	 * is not dropped. The resource must have lanes (lane.h), at least one.
 	 *
 	 * The dropped task completes as cancelled before the submit returns, on the submitter's
 	 * thread: also while a task runs, and while the resource is suspended. Its `cancelled` and

@@ -120,10 +120,10 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * detach before the token is known to the threads that complete it; afterwards touch no member of
  * the task that may be freed.
  * Errors: nothing has happened, and the task ends like any other. -EINVAL: unknown flags; the token
- * belongs to a windowed task that is not the running task (window.h); a deadline for a task without
- * a future (no thread would be told). -EBUSY: the token is outstanding; BATON_DETACH_EXCLUSIVE, and
- * this task has held the resource (or suspended it) already. detach_within: also those of
- * baton_timer_arm_after().
+ * is in the window part of another task than the running one (window.h); a deadline for a task
+ * without a future (no thread would be told). -EBUSY: the token is outstanding; with
+ * BATON_DETACH_EXCLUSIVE, this task has held the resource (or suspended it) already. detach_within:
+ * also those of baton_timer_arm_after().
  */
 int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;
 int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t timeout_ns,

@@ -30,7 +30,7 @@
 
 #include <baton/attributes.h>
 #include <baton/future.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 #include <baton/time.h>
 

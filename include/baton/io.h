@@ -47,7 +47,7 @@
 #include <stdint.h>
 
 #include <baton/attributes.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -86,7 +86,7 @@ struct baton_io {
 	struct baton_io *_unused;
 	uint32_t _state;
 	int fd;                   /* of the last start; -1 before */
-	struct baton_stamp stamp; /* the label of its runs, see labelled.h; yours to set */
+	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
 };
 
 /* A watch that is not active. The resource must outlive it. */

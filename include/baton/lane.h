@@ -11,11 +11,11 @@
  *	baton_lanes_init(&session->lanes, array, 2, &aging);
  *	baton_resource_set_lanes(&session->resource, &session->lanes);
  *
- *	baton_labelled_init(&publish->labelled, publish_run, NULL);
- *	baton_stamp_set_lane(&publish->labelled.stamp, 1);
- *	baton_submit(&session->resource, &publish->labelled.task);
+ *	baton_task_init_of(&publish->task, &publish_type);
+ *	baton_stamp_set_lane(&publish->stamp, 1);
+ *	baton_submit(&session->resource, &publish->task);
  *
- * A task gets its lane from its label (baton/labelled.h). Tasks of every sort may have a label. A
+ * A task gets its lane from its label (baton/label.h). Tasks of every sort may have a label. A
  * task without a label is in lane 0, the highest.
  *
  * Within a lane tasks run in the order of their submits; the tasks of a batch too. So law L2
@@ -43,7 +43,7 @@
 #include <stdint.h>
 
 #include <baton/attributes.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 

@@ -91,9 +91,9 @@ struct baton_resource_config {
 	 * Called under the baton, except for a continuation that the resource refuses, and a task
 	 * that a bound drops during a submit (bound.h).
 	 *
-	 * Not called for a task whose type has a `cancelled` of its own (task_type.h), nor for the
+	 * Not called for a task whose type has a `cancelled` of its own (task.h), nor for the
 	 * library's tasks (posts, timers, triggers, fan-outs): each of these tells in another way.
-	 * A labelled or windowed task is given as its `task`. NULL: no function is called.
+	 * NULL: no function is called.
 	 *
 	 * Where calls have nested BATON_NESTING_MAX deep, calls without the baton are made
 	 * later: when this thread's stack is unwound, or before the thread sleeps in a wait.
@@ -322,7 +322,7 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
  * cancelled (cancel_pending, a bound that drops, the shutdown of its executor, a failing
  * batch_begin), `cancelled(arg)` is called instead of fn(arg): exactly one of the two, once. The
  * function is called on the same threads and at the same times as config->cancelled. A labelled
- * post has the same as an option (baton_post_with(), labelled.h).
+ * post has the same as an option (baton_post_with(), label.h).
  *
  * async: `*future` is set to a reference-counted future, whose value is that of fn. End the
  * reference with baton_future_unref().

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tag names what belongs together across resources: a client, a session. Tasks are stamped with
- * the tag (baton/labelled.h). One call then cancels the tasks that were stamped before and have not
+ * the tag (baton/label.h). One call then cancels the tasks that were stamped before and have not
  * been entered, in whatever resource they are queued.
  *
- *	baton_labelled_init(&publish->labelled, publish_run, NULL);
- *	baton_stamp_hold_tag(&publish->labelled.stamp, &client->tag);
- *	baton_submit(&topic->resource, &publish->labelled.task);
+ *	baton_task_init_of(&publish->task, &publish_type);
+ *	baton_stamp_hold_tag(&publish->stamp, &client->tag);
+ *	baton_submit(&topic->resource, &publish->task);
  *
  *	baton_tag_cancel(&client->tag);		the client has gone
  *

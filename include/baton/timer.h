@@ -50,7 +50,7 @@
 
 #include <baton/attributes.h>
 #include <baton/future.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 #include <baton/time.h>
@@ -106,7 +106,7 @@ struct baton_timer {
 	baton_timer_fn _fn;
 	struct baton_future *_gone;
 	baton_timer_dropped_fn _dropped;
-	struct baton_stamp stamp; /* the label of its runs, see labelled.h; yours to set */
+	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
 };
 
 /*

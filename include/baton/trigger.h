@@ -29,7 +29,7 @@
 
 #include <baton/attributes.h>
 #include <baton/future.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -63,7 +63,7 @@ struct baton_trigger {
 	struct baton_resource *_resource;
 	baton_trigger_fn _fn;
 	baton_trigger_cancelled_fn _cancelled;
-	struct baton_stamp stamp; /* the label of its runs, see labelled.h; yours to set */
+	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
 };
 
 /* A trigger that runs `fn` on `resource`, which must outlive it; `cancelled` may be NULL. */

@@ -1,47 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A window lets at most `limit` of a resource's tasks be in flight, that is, started and not yet
- * complete (MQTT's receive maximum; requests on a connection). Further windowed tasks wait in the
- * window, and start, in order, when a task in flight completes. Tasks of the resource that do not
- * belong to the window pass them.
+ * complete (MQTT's receive maximum; requests on a connection). Further tasks of the window wait in
+ * it, and start, in order, when a task in flight completes. Other tasks of the resource pass them.
+ * A task belongs to a window by its part `window` (baton/task.h).
  *
  *	struct publish {
- *		struct baton_windowed windowed; // .task is submitted, .token completes
+ *		struct baton_task task;
+ *		struct baton_window_part part; // part.token completes
  *		...
  *	};
  *
  *	static int publish_run(struct baton_task *task)
  *	{
- *		struct publish *publish = baton_container_of(task, struct publish, windowed.task);
+ *		struct publish *publish = baton_container_of(task, struct publish, task);
  *
- *		(void)baton_detach(&publish->windowed.token, 0);
+ *		(void)baton_detach(&publish->part.token, 0);
  *		send_to_client(publish);
  *		return 0;
  *	}
  *
- *	baton_windowed_init(&publish->windowed, &session->window, publish_run, &publish->future);
- *	baton_submit(&session->resource, &publish->windowed.task);
+ *	static const struct baton_task_type publish_type = {
+ *		.run = publish_run,
+ *		.window = BATON_TASK_PLACE(struct publish, task, part),
+ *	};
+ *
+ *	baton_task_init_of(&publish->task, &publish_type);
+ *	baton_window_part_init(&publish->part, &session->window);
+ *	baton_submit(&session->resource, &publish->task);
  *
  *                               | may run beside              | from
- *   submit of .task, its cancel | everything but init, deinit | any thread
- *   complete of .token          | everything but init, deinit | any thread
- *   set_limit, window_cancel    | everything but init, deinit | any thread
- *   windowed_cancel             | everything but init, deinit | any thread
+ *   submit, cancel of a task    | everything but init, deinit | any thread
+ *   complete of part.token      | everything but init, deinit | any thread
+ *   set_limit, cancel           | everything but init, deinit | any thread
+ *   cancel_task                 | everything but init, deinit | any thread
  *   in_flight, waiting          | everything but init, deinit | any thread: a hint, unless in a
  *                               |                             | task of the resource
  *   init, deinit                | nothing                     | the owner
  *
- * Labels, lanes, bounds. A windowed task may have a label (baton/labelled.h). Tasks that wait in
+ * Labels, lanes, bounds. A task of a window may have a stamp (baton/label.h). Tasks that wait in
  * the window are in no lane of the resource (see baton_window_set_lanes()). When its turn in the
  * window has come, a task runs before the tasks of all lanes. A bound counts the tasks that wait in
  * the window (bound.h); where there is no bound, the submitter looks at baton_window_waiting().
  *
  * Cancels. A task that waits in the window is cancelled by its future (and completes when its turn
- * comes), by baton_windowed_cancel() (and completes soon), or by baton_window_cancel(). A
- * cancel_pending or shutdown_now cancels a windowed task before the task has reached the window,
- * and after the task's turn has come, but not while the task waits in the window: call
- * baton_window_cancel() as well. For a disconnect: cancel a tag, or call baton_window_cancel(); and
- * complete the tasks in flight.
+ * comes), by baton_window_cancel_task() (and completes soon), or by baton_window_cancel(). A
+ * cancel_pending or shutdown_now cancels a task before the task has reached the window, and after
+ * the task's turn has come, but not while the task waits in the window: call baton_window_cancel()
+ * as well. For a disconnect: cancel a tag, or call baton_window_cancel(); and complete the tasks in
+ * flight.
  *
  * Closing. A closed resource still runs the tasks that wait in its windows. An await on a closed
  * resource, and its finaliser, wait until no task is in flight or waiting in any window. So
@@ -67,7 +74,7 @@
 #include <baton/attributes.h>
 #include <baton/detach.h>
 #include <baton/future.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -75,7 +82,7 @@
 extern "C" {
 #endif
 
-struct baton_windowed;
+struct baton_window_part;
 
 /* One lane of a window, in the caller's memory. */
 struct baton_window_lane {
@@ -86,7 +93,7 @@ struct baton_window {
 	struct baton_resource *_resource;
 	struct baton_task *_first;
 	struct baton_task *_last;
-	struct baton_windowed *_entered;
+	struct baton_window_part *_entered;
 	struct baton_task _kick;
 	uint32_t _limit;
 	uint32_t _started;
@@ -109,7 +116,7 @@ void baton_window_init(struct baton_window *window, struct baton_resource *resou
                        size_t limit) BATON_NONNULL;
 
 /*
- * Gives the window lanes: the tasks that wait start by their lanes (labelled.h), those of the
+ * Gives the window lanes: the tasks that wait start by their lanes (label.h), those of the
  * highest lane first, in order within a lane. Without this call they start in the order in which
  * they came. A lane that the window does not have means the window's lowest lane.
  *
@@ -124,36 +131,31 @@ void baton_window_set_lanes(struct baton_window *window, struct baton_window_lan
 void baton_window_deinit(struct baton_window *window) BATON_NONNULL;
 
 /*
- * A task that needs a place in a window. Submit `task`, to the window's resource (asserted), by any
- * call. When the function is entered, the task has its place. A function that detaches the task
- * through `token` (baton_detach(), baton_detach_within()) keeps the place until the token is
- * complete. Any other function gives the place back by returning (though drain hooks may hold its
- * completion back for longer).
- *
- * `stamp` and `cancelled` may be set after init: the task's label, and the function that is called
- * instead of the config's `cancelled` (labelled.h).
+ * The part of a task that needs a place in a window. Submit the task to the window's resource
+ * (asserted), by any call. When the function is entered, the task has its place. A function that
+ * detaches the task through `token` (baton_detach(), baton_detach_within()) keeps the place until
+ * the token is complete. Any other function gives the place back by returning (though drain hooks
+ * may hold its completion back for longer).
  *
  * Ownership: as of any task and of its token (detach.h). Without a future the memory is the
  * caller's again when the function is entered; if the function detaches the task, when complete()
  * has returned 0. The task may then be submitted again without a new init; its future must be made
  * fresh.
  */
-struct baton_windowed {
-	struct baton_task task;
+struct baton_window_part {
+	struct baton__part _part;
 	struct baton_detached token;
-	struct baton_stamp stamp;
-	baton_task_cancelled_fn cancelled;
-	struct baton_future *_future;
-	struct baton_window *_window;
-	baton_task_fn _fn;
 	struct baton_task **_link;
 	struct baton_task _withdrawal;
+	struct baton_task *_task; /* set with _withdrawal */
 	uint32_t _place;
 	bool _admitted;
 };
 
-void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
-                         baton_task_fn fn, struct baton_future *future) BATON_NONNULL_AT(1, 2, 3);
+/* The task needs a place in the window. Thread safety: the task's owner, after
+ * baton_task_init_of(), and before the task is submitted. */
+void baton_window_part_init(struct baton_window_part *part,
+                            struct baton_window *window) BATON_NONNULL;
 
 /*
  * Sets the limit. A higher limit lets waiting tasks start (within this call, if the resource is
@@ -175,15 +177,15 @@ int baton_window_set_limit(struct baton_window *window, size_t limit) BATON_NONN
 int baton_window_cancel(struct baton_window *window) BATON_NONNULL;
 
 /*
- * Cancels one windowed task, as baton_future_cancel() on its future does. If that returns 0 and the
- * task waits in the window, the task is taken out of the window under the baton: within this call
- * if the resource is idle, else when the resource's runner comes to it. The cost does not depend on
- * the number of tasks that wait.
+ * Cancels one task of a window, as baton_future_cancel() on its future does. If that returns 0 and
+ * the task waits in the window, the task is taken out of the window under the baton: within this
+ * call if the resource is idle, else when the resource's runner comes to it. The cost does not
+ * depend on the number of tasks that wait.
  *
  * Thread safety: any thread. Blocking: never.
- * Errors: as baton_future_cancel(); -EINVAL also without a future.
+ * Errors: as baton_future_cancel(); -EINVAL also without a future, or for a task of no window.
  */
-int baton_windowed_cancel(struct baton_windowed *windowed) BATON_NONNULL;
+int baton_window_cancel_task(struct baton_task *task) BATON_NONNULL;
 
 /* How many tasks are in flight; how many wait in the window. Any thread. Blocking: never. */
 uint32_t baton_window_in_flight(const struct baton_window *window) BATON_NONNULL;

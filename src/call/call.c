@@ -56,7 +56,7 @@ static void call_init(struct call *call, const struct baton_label *label)
 		return;
 	call->future_at = &call->future;
 	baton_stamp_set(&call->stamp, label);
-	baton_task_init_typed(&call->task, &labelled_type);
+	baton__type_set(&call->task, &labelled_type);
 }
 
 /* The wait can never end: withdraws the call. */

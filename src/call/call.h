@@ -6,12 +6,13 @@
 #ifndef BATON_SRC_CALL_H
 #define BATON_SRC_CALL_H
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 
 #include "core/resource.h"
 #include "core/submit.h"
 
-/* The node of baton_async, and of a call that may be withdrawn. A labelled task has a type. */
+/* The node of baton_async, and of a call that may be withdrawn. With a label its task has a
+ * type. */
 struct baton__async {
 	struct baton__counted counted;
 	struct baton_task task;

@@ -82,7 +82,7 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
 	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
 	if (!post)
 		return -ENOMEM;
-	baton_task_init_typed(&post->task, label ? &labelled_post_type : &post_type);
+	baton__type_set(&post->task, label ? &labelled_post_type : &post_type);
 	post->fn = fn;
 	post->cancelled = cancelled;
 	post->arg = arg;
@@ -165,7 +165,7 @@ void baton__async_init(struct baton__async *async, baton_call_fn fn, void *arg,
 	async->stamp = (struct baton_stamp)BATON_STAMP_INIT;
 	baton_stamp_set(&async->stamp, label);
 	async->future = &async->counted.future;
-	baton_task_init_typed(&async->task, &labelled_async_type);
+	baton__type_set(&async->task, &labelled_async_type);
 }
 
 int baton__async_submit(struct baton_resource *resource, struct baton__async *async)

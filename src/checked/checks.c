@@ -7,7 +7,7 @@
 #include "core/config.h"
 
 #include <baton/bound.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/trigger.h>
 

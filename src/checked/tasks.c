@@ -70,7 +70,7 @@ static bool can_run(const struct baton_task *task)
 {
 	if (!baton__of_kind(task))
 		return task->_run != NULL;
-	return baton__type(task)->run != NULL || baton__kind_is(task, BATON__KIND_OWN);
+	return baton__type(task)->run != NULL || baton__kind_is(task, BATON__KIND_MARK);
 }
 
 static void look_before_submit(const struct baton__record *record,

@@ -51,7 +51,7 @@ BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
 }
 
 static const struct baton__kind final_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
 	.meet = baton__postpone,
 	.after = baton__finalise,
 };

@@ -15,15 +15,11 @@
 static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resource,
                                             const struct baton_task *task)
 {
-	const struct baton_task_type *type = baton__of_kind(task) ? baton__type(task) : NULL;
 	const struct baton_resource_config *config = baton__config(resource);
-	baton_task_cancelled_fn cancelled = type ? type->cancelled : NULL;
 
-	if (!cancelled && type && type->_cancelled)
-		cancelled = *(baton_task_cancelled_fn *)baton__member(task, type->_cancelled);
-	if (!cancelled && config)
-		cancelled = config->cancelled;
-	return cancelled;
+	if (baton__of_kind(task) && baton__type(task)->cancelled)
+		return baton__type(task)->cancelled;
+	return config ? config->cancelled : NULL;
 }
 
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task)

@@ -6,10 +6,9 @@
  * that must know what an entry is asks the kind; no code compares an entry's function with a known
  * one.
  *
- * A kind begins with a struct baton_task_type, which is all that a user's task type has. With OWN
- * the type is the first member of a struct baton__kind, which adds hooks for the library's own
- * sorts of tasks, and for marks. A module brings a kind of its own; the core knows no module's
- * kind.
+ * A kind begins with a struct baton_task_type, which is all that a task's kind has. The kind of a
+ * mark is a struct baton__kind, which adds hooks. A module brings a kind of its own; the core knows
+ * no module's kind. A task comes to a module by a part, which names the module's hooks.
  *
  * A plain task pays for kinds one test of bit 0, on the paths that must know what the entry is.
  *
@@ -22,7 +21,7 @@
 #define BATON_SRC_KIND_H
 
 #include <baton/resource.h>
-#include <baton/task_type.h>
+#include <baton/task.h>
 
 #include "base/checked.h"
 #include "base/platform.h"
@@ -32,12 +31,10 @@
 
 struct baton__stay;
 
-/* The type is the first member of a struct baton__kind. */
-#define BATON__KIND_OWN 0x80U
-
 /*
  * An entry that lies among the tasks and is no task of the user's. No statistics count a mark, no
- * bound limits marks, and a cancel of the queued tasks leaves marks alone.
+ * bound limits marks, and a cancel of the queued tasks leaves marks alone. The type of a mark is
+ * the first member of a struct baton__kind.
  */
 #define BATON__KIND_MARK 1U
 /* A mark that cancels all older tasks as soon as the runner finds it. */
@@ -53,9 +50,6 @@ struct baton__stay;
 /* A mark that comes after all others that wait for the same release. */
 #define BATON__KIND_LAST 0x40U
 
-/* A task that a bound counts even if the task captures the resource, since `keep` may keep it. */
-#define BATON__KIND_RESERVES 0x100U
-
 /* What a runner does after it has met a mark. */
 enum baton__met {
 	BATON__MET,      /* continue with the next entry */
@@ -64,13 +58,6 @@ enum baton__met {
 
 struct baton__kind {
 	struct baton_task_type type;
-	/* The runner has reached the task; the task is unlinked. True: the kind keeps the task
-	 * elsewhere, and the task still waits. False: the task is to be entered. No `keep`: the
-	 * task is always entered. Called by the holder. */
-	bool (*keep)(struct baton_task *task);
-	/* The task will not be entered: gives back what the task has taken. Called before the task
-	 * is completed or its `cancelled` called. */
-	void (*drop)(struct baton_task *task);
 	/* The runner has reached the mark; the mark is unlinked. Called by the holder. */
 	enum baton__met (*meet)(struct baton__stay *stay, struct baton_task *mark);
 	/* A mark that was postponed (marks.h): the release has come. Last touch of the mark. */
@@ -91,10 +78,10 @@ BATON_INLINE const struct baton_task_type *baton__type(const struct baton_task *
 	return (const struct baton_task_type *)((uintptr_t)task->_future - BATON__OF_KIND);
 }
 
-/* The kind of an entry whose type has OWN. */
+/* The kind of a mark. */
 BATON_INLINE const struct baton__kind *baton__kind(const struct baton_task *task)
 {
-	BATON__CHECK(baton__type(task)->_flags & BATON__KIND_OWN);
+	BATON__CHECK(baton__type(task)->_flags & BATON__KIND_MARK);
 	return (const struct baton__kind *)baton__type(task);
 }
 
@@ -115,7 +102,14 @@ BATON_INLINE void baton__kind_set(struct baton_task *task, const struct baton__k
 	task->_future = (struct baton_future *)((uintptr_t)&kind->type | BATON__OF_KIND);
 }
 
-/* The member of the task's struct at that place (task_type.h). */
+/* Makes the entry a task of that type. _run and the parts stay as they are. */
+BATON_INLINE void baton__type_set(struct baton_task *task, const struct baton_task_type *type)
+{
+	task->_next = NULL;
+	task->_future = (struct baton_future *)((uintptr_t)type | BATON__OF_KIND);
+}
+
+/* The member of the task's struct at that place (baton/task.h). */
 BATON_INLINE void *baton__member(const struct baton_task *task, int32_t place)
 {
 	return (char *)(uintptr_t)task + place;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tags; the setters of a stamp; labelled tasks, whose type is like a user's task type. */
+/* Tags; the setters of a stamp. */
 #include "core/label.h"
 
 #include "base/atomic.h"
 
 _Static_assert(sizeof(struct baton_stamp) == 24, "part of the ABI");
-_Static_assert(sizeof(struct baton_labelled) == 72, "part of the ABI");
 
 BATON_EXPORT void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane)
 {
@@ -43,26 +42,6 @@ BATON_EXPORT void baton_stamp_set(struct baton_stamp *stamp, const struct baton_
 		baton_stamp_hold_tag(stamp, label->tag);
 	else
 		baton_stamp_set_tag(stamp, label->tag);
-}
-
-static int run_labelled(struct baton_task *task)
-{
-	return baton_container_of(task, struct baton_labelled, task)->_fn(task);
-}
-
-static const struct baton_task_type labelled_task_type = {
-	.run = run_labelled,
-	.future = BATON_TASK_PLACE(struct baton_labelled, task, _future),
-	.stamp = BATON_TASK_PLACE(struct baton_labelled, task, stamp),
-	.function = BATON_TASK_PLACE(struct baton_labelled, task, _fn),
-	._cancelled = BATON_TASK_PLACE(struct baton_labelled, task, cancelled),
-};
-
-BATON_EXPORT void baton_labelled_init(struct baton_labelled *labelled, baton_task_fn fn,
-                                      struct baton_future *future)
-{
-	*labelled = (struct baton_labelled){._fn = fn, ._future = future};
-	baton_task_init_typed(&labelled->task, &labelled_task_type);
 }
 
 /* ---- Tags: a generation, and the number of stamps that hold the tag. Wait-free ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stamp of a task: the label that the task carries. The task's type says where the stamp is.
+ * The parts of a task that its type names: its stamp, which is the label that the task carries, and
+ * the part that a module treats (a place in a window).
  *
  * A thread that takes a task out of the queue to enter it calls baton__stamp_enter() before it
  * claims the task's future. So a future that ends as cancelled has never been RUNNING. A thread
@@ -20,7 +21,7 @@
 #ifndef BATON_SRC_LABEL_H
 #define BATON_SRC_LABEL_H
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/tag.h>
 
 #include "base/atomic.h"
@@ -91,6 +92,35 @@ BATON_INLINE bool baton__stamp_enter(struct baton_task *task)
 	return valid;
 }
 
+/* ---- Parts that a module treats ---- */
+
+/*
+ * What a module does with the tasks of users' types that have its part: the place in a window. The
+ * part begins with the address of this table.
+ */
+struct baton__part_hooks {
+	/* The runner has reached the task; the task is unlinked. True: the module keeps the task
+	 * elsewhere, and the task still waits. False: the task is to be entered. Called by the
+	 * holder. A bound counts such a task even if the task captures the resource. */
+	bool (*keep)(struct baton_task *task);
+	/* Calls `run`, the function of the task's type, and returns its status. */
+	int (*run)(struct baton_task *task, baton_task_fn run);
+	/* The task will not be entered: gives back what the task has taken. Called before the task
+	 * is completed or its `cancelled` called. */
+	void (*drop)(struct baton_task *task);
+};
+
+/* The hooks of the task's part; NULL: it has none. */
+BATON_INLINE const struct baton__part_hooks *baton__part_hooks(const struct baton_task *task)
+{
+	int32_t place;
+
+	if (BATON_LIKELY(!baton__of_kind(task)))
+		return NULL;
+	place = baton__type(task)->window;
+	return place ? ((struct baton__part *)baton__member(task, place))->_hooks : NULL;
+}
+
 /*
  * The task will not be entered: gives back what the task has taken. Called before the task's future
  * is completed or its `cancelled` called.
@@ -98,12 +128,13 @@ BATON_INLINE bool baton__stamp_enter(struct baton_task *task)
 BATON_INLINE void baton__entry_dropped(struct baton_task *task)
 {
 	struct baton_stamp *stamp = baton__stamp(task);
+	const struct baton__part_hooks *hooks = baton__part_hooks(task);
 
 	BATON__CHECKED(drop(task));
 	if (stamp)
 		baton__stamp_let_go(stamp);
-	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->drop)
-		baton__kind(task)->drop(task);
+	if (hooks)
+		hooks->drop(task);
 }
 
 #endif

@@ -180,17 +180,17 @@ static enum baton__met postpone_closed(struct baton__stay *stay, struct baton_ta
 }
 
 const struct baton__kind baton__cancel_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_CANCELS,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_CANCELS,
 };
 
 const struct baton__kind baton__await_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK,
+	.type._flags = BATON__KIND_MARK,
 	.meet = postpone_await,
 	.after = fire_await,
 };
 
 const struct baton__kind baton__await_closed_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
 	.meet = postpone_closed,
 	.after = fire_closed,
 };

@@ -48,7 +48,7 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
 }
 
 /*
- * The runner has reached the task, and its kind does not keep it. True: the task is to be entered.
+ * The runner has reached the task, and no module keeps it. True: the task is to be entered.
  * False: it was cancelled meanwhile, by its tag or its future, and has been completed.
  */
 static bool claim(struct baton_resource *resource, struct baton_task *task,
@@ -63,20 +63,29 @@ static bool claim(struct baton_resource *resource, struct baton_task *task,
 	return false;
 }
 
+/* Calls the function of a task of a kind. */
+static int run_of_kind(struct baton_task *task)
+{
+	const struct baton__part_hooks *hooks = baton__part_hooks(task);
+	const baton_task_fn run = baton__type(task)->run;
+
+	return hooks ? hooks->run(task, run) : run(task);
+}
+
 /* Enters the task, which has been claimed. `batch`: NULL without hooks. `context`: in a pair of
  * enter and leave. False: the task was withdrawn. */
 BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
                         struct baton_future *future, struct baton__batch *batch, bool context)
 {
 	const bool told = future != NULL;
-	baton_task_fn run = baton__of_kind(task) ? baton__type(task)->run : task->_run;
 	bool ran = true;
 	int status;
 
 	if (context)
 		baton__context_enter(frame->resource);
 	frame->future = future;
-	status = run(task); /* last touch of the task */
+	/* last touch of the task */
+	status = baton__of_kind(task) ? run_of_kind(task) : task->_run(task);
 	if (BATON_UNLIKELY(status))
 		ran = baton__task_failed(frame, task, status, told);
 	/* `future` is NULL if the task was detached: the future may be complete and gone. */
@@ -98,10 +107,10 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	struct baton_resource *resource = frame->resource;
 	struct baton_future *future = baton__task_future(task);
 	struct baton_resource_stats *stats = baton__stats(resource);
+	const struct baton__part_hooks *hooks = baton__part_hooks(task);
 	bool ran;
 
-	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
-	    baton__kind(task)->keep(task))
+	if (hooks && hooks->keep(task))
 		return;
 	if (!claim(resource, task, future) || (batch && !baton__batching.enter(batch, task)))
 		return;

@@ -95,14 +95,14 @@ static int not_accepted(struct baton_resource *resource, struct chain *chain, in
 
 /*
  * Is the chain to be reserved now? Reserve once; a task that runs immediately needs no reservation,
- * unless its kind may keep the task.
+ * unless a module may keep the task (part_hooks.keep).
  */
 BATON_INLINE bool must_reserve(const struct baton_resource *resource, const struct chain *chain,
                                uintptr_t word, unsigned how)
 {
-	return !chain->counted && (baton__word_is_busy(word) || chain->count > 1 ||
-	                           place_of(resource, how) != BATON__HERE ||
-	                           baton__kind_is(chain->first, BATON__KIND_RESERVES));
+	return !chain->counted &&
+	       (baton__word_is_busy(word) || chain->count > 1 ||
+	        place_of(resource, how) != BATON__HERE || baton__part_hooks(chain->first));
 }
 
 /* Adds the chain to a busy resource: by a loan, or by a push. False: the word has changed. */

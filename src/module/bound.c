@@ -241,7 +241,7 @@ static enum baton__met meet_room(struct baton__stay *stay, struct baton_task *ma
 }
 
 static const struct baton__kind room_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_PROMPT,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_PROMPT,
 	.meet = meet_room,
 };
 

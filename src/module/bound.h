@@ -9,7 +9,7 @@
  *
  * Invariants:
  * bound.reserved: The weight of each accepted task is in _pushed: its submitter reserves before the
- *    push. Only a captured task (_at_once) is not reserved: it leaves next. (A windowed task may
+ *    push. Only a captured task (_at_once) is not reserved: it leaves next. (A task of a window may
  *    stay, and so is always reserved.)
  * bound.counted: The holder adds each accepted task to _gone, once, when the task leaves the queue
  *    to be entered or cancelled. A submit that is not accepted takes its reservation back.

@@ -49,7 +49,7 @@ int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *
  * called. */
 void baton__deadline_end(struct baton_deadline *deadline);
 
-/* The window's part. detached: is the token that of the windowed task that runs now? undetached:
+/* The window's part. detached: is the token that of the window's task that runs now? undetached:
  * undoes it. */
 bool baton__window_detached(struct baton_window *window, struct baton_detached *token,
                             const struct baton_resource *resource);

@@ -266,7 +266,7 @@ static void give_label(struct item *item, const struct baton_label *label)
 
 	baton_stamp_set(&labelled->stamp, label);
 	labelled->future = &item->future;
-	baton_task_init_typed(&item->task, &labelled_item_type);
+	baton__type_set(&item->task, &labelled_item_type);
 }
 
 static struct baton_fan_out *create_fan_out(struct baton_resource *const *resources, size_t count,

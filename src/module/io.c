@@ -175,7 +175,7 @@ static void submit_watch(struct baton_io *io)
 	struct baton__frame frame;
 	int error = baton__thread_attach();
 
-	baton_task_init_typed(&io->_task, &io_type);
+	baton__type_set(&io->_task, &io_type);
 	if (!error)
 		error = baton__submit(io->_resource, &io->_task,
 		                      BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER);

@@ -75,8 +75,7 @@ static enum baton__met suspend_here(struct baton__stay *stay, struct baton_task 
 }
 
 const struct baton__kind baton__suspend_kind = {
-	.type._flags =
-		BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
 	.meet = suspend_here,
 };
 

@@ -91,8 +91,7 @@ static enum baton__met pause_here(struct baton__stay *stay, struct baton_task *m
 }
 
 static const struct baton__kind pause_kind = {
-	.type._flags =
-		BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
 	.meet = pause_here,
 };
 

@@ -143,7 +143,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	} while (!cas_acq_rel(&trigger->_state, &state, (state + FIRE) | NODE));
 	if (state & NODE)
 		return 0; /* coalesced */
-	baton_task_init_typed(&trigger->_task, &trigger_type);
+	baton__type_set(&trigger->_task, &trigger_type);
 	error = baton__submit(trigger->_resource, &trigger->_task,
 	                      BATON__SUBMIT_NO_WAIT); /* last touch, if accepted */
 	if (error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows. A windowed task that finds no room waits in the window's list. A thread that makes room
- * while tasks wait sends a kick, which lets the next tasks start.
+ * Windows. A task that finds no room in its window waits in the window's list. A thread that makes
+ * room while tasks wait sends a kick, which lets the next tasks start.
  *
  * The word `_word`: IDLE (0), or WAITING. With WAITING: KICKED (the kick is on its way; one at a
  * time) and CANCEL (the kick cancels all tasks in the list).
@@ -34,6 +34,7 @@
 #include "core/visit.h"
 #include "core/resource.h"
 #include "module/kick.h"
+#include "core/label.h"
 #include "module/detach.h"
 #include "module/window_list.h"
 
@@ -199,7 +200,7 @@ static void admit(struct baton_window *window)
 			continue;
 		}
 		store_relaxed(&window->_started, window->_started + 1);
-		baton__windowed_of(task)->_admitted = true;
+		baton__window_part(task)->_admitted = true;
 		if (last)
 			last->_next = task;
 		else
@@ -231,14 +232,15 @@ static int kick_run(struct baton_task *mark)
 /* The mark of a cancelled task. Under the baton. */
 static int withdraw_run(struct baton_task *mark)
 {
-	struct baton_windowed *windowed =
-		baton_container_of(mark, struct baton_windowed, _withdrawal);
-	struct baton_window *window = windowed->_window;
+	struct baton_window_part *part =
+		baton_container_of(mark, struct baton_window_part, _withdrawal);
+	struct baton_window *window = part->token._window;
+	struct baton_task *task = part->_task;
 
-	baton__window_list_withdraw(windowed);
+	baton__window_list_withdraw(window, task);
 	/* Before the cancel, whose continuations may submit tasks that come to the window. */
 	end_waiting_if_empty(window);
-	baton__cancel_task(window->_resource, &windowed->task); /* last touch of the mark */
+	baton__cancel_task(window->_resource, task); /* last touch of the mark */
 	return 0;
 }
 
@@ -246,11 +248,11 @@ static int withdraw_run(struct baton_task *mark)
 
 static bool keeps(struct baton_task *task)
 {
-	struct baton_windowed *windowed = baton__windowed_of(task);
-	struct baton_window *window = windowed->_window;
+	struct baton_window_part *part = baton__window_part(task);
+	struct baton_window *window = part->token._window;
 
 	/* A cancelled task needs no place. */
-	if (windowed->_admitted || baton__withdrawn(task))
+	if (part->_admitted || baton__withdrawn(task))
 		return false;
 	if (BATON_UNLIKELY(baton__top(baton__self)->resource != window->_resource))
 		BATON_MISUSE_OF("baton_submit", baton__name(baton__top(baton__self)->resource),
@@ -258,63 +260,51 @@ static bool keeps(struct baton_task *task)
 	if (window->_first || !room(window))
 		return keep(window, task);
 	store_relaxed(&window->_started, window->_started + 1);
-	windowed->_admitted = true;
+	part->_admitted = true;
 	return false;
 }
 
-static int run_windowed(struct baton_task *task)
+static int run_in_window(struct baton_task *task, baton_task_fn run)
 {
-	struct baton_windowed *windowed = baton__windowed_of(task);
-	struct baton_window *window = windowed->_window;
+	struct baton_window_part *part = baton__window_part(task);
+	struct baton_window *window = part->token._window;
 	int status;
 
-	windowed->_admitted = false;
-	window->_entered = windowed;
-	status = windowed->_fn(task);
-	/* `windowed` is only compared: it may be gone. The window exists: this thread holds the
+	part->_admitted = false;
+	window->_entered = part;
+	status = run(task);
+	/* `part` is only compared: it may be gone. The window exists: this thread holds the
 	 * baton of its resource. */
-	if (window->_entered == windowed) {
+	if (window->_entered == part) {
 		window->_entered = NULL;
 		baton__window_finished(window);
 	}
 	return status;
 }
 
-static void drop_windowed(struct baton_task *task)
+static void drop_from_window(struct baton_task *task)
 {
-	struct baton_windowed *windowed = baton__windowed_of(task);
+	struct baton_window_part *part = baton__window_part(task);
 
-	if (!windowed->_admitted)
+	if (!part->_admitted)
 		return;
-	windowed->_admitted = false;
-	baton__window_finished(windowed->_window);
+	part->_admitted = false;
+	baton__window_finished(part->token._window);
 }
 
-static const struct baton__kind windowed_kind = {
-	.type =
-		{
-			.run = run_windowed,
-			.future = BATON_TASK_PLACE(struct baton_windowed, task, _future),
-			.stamp = BATON_TASK_PLACE(struct baton_windowed, task, stamp),
-			.function = BATON_TASK_PLACE(struct baton_windowed, task, _fn),
-			._cancelled = BATON_TASK_PLACE(struct baton_windowed, task, cancelled),
-			._flags = BATON__KIND_OWN | BATON__KIND_RESERVES,
-		},
+static const struct baton__part_hooks window_hooks = {
 	.keep = keeps,
-	.drop = drop_windowed,
+	.run = run_in_window,
+	.drop = drop_from_window,
 };
 
-BATON_EXPORT void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
-                                      baton_task_fn fn, struct baton_future *future)
+BATON_EXPORT void baton_window_part_init(struct baton_window_part *part,
+                                         struct baton_window *window)
 {
-	*windowed = (struct baton_windowed){
-		.token = BATON_DETACHED_INIT,
-		._window = window,
-		._fn = fn,
-		._future = future,
-	};
-	baton__kind_set(&windowed->task, &windowed_kind);
-	windowed->token._window = window;
+	BATON__NEED(part, "the part is NULL: a task's struct has one beside the task");
+	BATON__NEED(window, "the window is NULL");
+	*part = (struct baton_window_part){._part = {&window_hooks}, .token = BATON_DETACHED_INIT};
+	part->token._window = window;
 }
 
 bool baton__window_detached(struct baton_window *window, struct baton_detached *token,
@@ -328,7 +318,7 @@ bool baton__window_detached(struct baton_window *window, struct baton_detached *
 
 void baton__window_undetached(struct baton_window *window, struct baton_detached *token)
 {
-	window->_entered = baton_container_of(token, struct baton_windowed, token);
+	window->_entered = baton_container_of(token, struct baton_window_part, token);
 }
 
 /* ---- From outside ---- */
@@ -366,10 +356,11 @@ BATON_EXPORT int baton_window_cancel(struct baton_window *window)
 	return 0;
 }
 
-BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
+BATON_EXPORT int baton_window_cancel_task(struct baton_task *task)
 {
-	struct baton_window *window = windowed->_window;
-	struct baton_future *future = windowed->_future;
+	struct baton_future *future = baton__task_future(task);
+	struct baton_window_part *part;
+	struct baton_window *window;
 	struct baton_resource *visited;
 	uint32_t generation;
 	int error = baton__thread_attach();
@@ -377,14 +368,21 @@ BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
 	if (error)
 		return error;
 	if (!future)
-		return baton__refused("baton_windowed_cancel: the task has no future");
+		return baton__refused("baton_window_cancel_task: the task has no future");
+	if (baton__part_hooks(task) != &window_hooks)
+		return baton__refused("baton_window_cancel_task: the task needs no place in a window");
+	part = baton__window_part(task);
+	window = part->token._window;
 	visit(window);
 	error = baton__cancel_decide(future, &visited, &generation);
-	if (!error && baton__window_list_ask(windowed)) {
+	/* This thread alone has cancelled the task, and so writes the mark. */
+	if (!error)
+		part->_task = task;
+	if (!error && baton__window_list_ask(part)) {
 		if (visited)
 			(void)baton__visit_leave(future, visited, generation);
-		windowed->_withdrawal._run = withdraw_run;
-		baton__kick(window->_resource, &windowed->_withdrawal);
+		part->_withdrawal._run = withdraw_run;
+		baton__kick(window->_resource, &part->_withdrawal);
 	} else if (!error && visited) {
 		baton__cancel_unlink(future, visited, generation);
 	}

@@ -10,30 +10,32 @@
 
 /* The holder takes the task out of the list. False: the task's mark completes it
  * (window.asked). */
-static bool release_place(struct baton_windowed *windowed)
+static bool release_place(const struct baton_task *task)
 {
+	struct baton_window_part *part = baton__window_part(task);
 	uint32_t expected = IN_LIST;
 
 	/* Relaxed: a canceller that comes later learns only that it sends no mark; a mark that was
 	 * sent is ordered by the inbox. */
-	return !windowed->_future || cas_relaxed(&windowed->_place, &expected, 0);
+	return !baton__task_future(task) || cas_relaxed(&part->_place, &expected, 0);
 }
 
 /* False: the task has been cancelled, and no mark comes: the task must not go into the list. */
-static bool take_place(struct baton_windowed *windowed)
+static bool take_place(const struct baton_task *task)
 {
-	if (!windowed->_future)
+	if (!baton__task_future(task))
 		return true;
 	/* [window.withdrawn] acquire: a canceller that finds no IN_LIST has made the future
 	 * CANCELLING before; pairs with [window.withdrawn] in ask */
-	(void)swap_acquire(&windowed->_place, IN_LIST);
-	return !baton__withdrawn(&windowed->task) || !release_place(windowed);
+	(void)swap_acquire(&baton__window_part(task)->_place, IN_LIST);
+	return !baton__withdrawn(task) || !release_place(task);
 }
 
 /* The lane in which the task waits. It does not change while the task waits. */
-static uint32_t lane_of_windowed(const struct baton_window *window, const struct baton_task *task)
+static uint32_t lane_in_window(const struct baton_window *window, const struct baton_task *task)
 {
-	const uint32_t lane = baton__stamp(task)->_lane;
+	const struct baton_stamp *stamp = baton__stamp(task);
+	const uint32_t lane = stamp ? stamp->_lane : 0;
 
 	if (!window->_lanes)
 		return 0;
@@ -60,37 +62,37 @@ static struct baton_task **link_of(struct baton_window *window, uint32_t lane)
 
 bool baton__window_list_append(struct baton_window *window, struct baton_task *task)
 {
-	struct baton_windowed *windowed = baton__windowed_of(task);
-	const uint32_t lane = lane_of_windowed(window, task);
+	struct baton_window_part *part = baton__window_part(task);
+	const uint32_t lane = lane_in_window(window, task);
 
-	if (!take_place(windowed))
+	if (!take_place(task))
 		return false;
-	windowed->_link = link_of(window, lane);
-	task->_next = *windowed->_link;
+	part->_link = link_of(window, lane);
+	task->_next = *part->_link;
 	if (task->_next)
-		baton__windowed_of(task->_next)->_link = &task->_next;
-	*windowed->_link = task;
+		baton__window_part(task->_next)->_link = &task->_next;
+	*part->_link = task;
 	*last_of(window, lane) = task;
 	store_relaxed(&window->_waiting, window->_waiting + 1);
 	baton__backlog_set_aside(window->_resource, task, true);
 	return true;
 }
 
-static void take_out_windowed(struct baton_window *window, struct baton_task *task)
+static void take_out_of_window(struct baton_window *window, struct baton_task *task)
 {
-	struct baton_windowed *windowed = baton__windowed_of(task);
-	struct baton_task **link = windowed->_link;
+	struct baton_window_part *part = baton__window_part(task);
+	struct baton_task **link = part->_link;
 	struct baton_task *before =
 		link == &window->_first ? NULL : baton_container_of(link, struct baton_task, _next);
-	const uint32_t lane = lane_of_windowed(window, task);
+	const uint32_t lane = lane_in_window(window, task);
 
-	windowed->_link = NULL;
+	part->_link = NULL;
 	*link = task->_next;
 	if (task->_next)
-		baton__windowed_of(task->_next)->_link = link;
+		baton__window_part(task->_next)->_link = link;
 	if (*last_of(window, lane) == task)
 		*last_of(window, lane) =
-			before && lane_of_windowed(window, before) == lane ? before : NULL;
+			before && lane_in_window(window, before) == lane ? before : NULL;
 	store_relaxed(&window->_waiting, window->_waiting - 1);
 	baton__backlog_set_aside(window->_resource, task, false);
 }
@@ -99,27 +101,29 @@ struct baton_task *baton__window_list_first(struct baton_window *window)
 {
 	struct baton_task *task = window->_first;
 
-	take_out_windowed(window, task);
-	return release_place(baton__windowed_of(task)) ? task : NULL;
+	take_out_of_window(window, task);
+	return release_place(task) ? task : NULL;
 }
 
-void baton__window_list_withdraw(struct baton_windowed *windowed)
+void baton__window_list_withdraw(struct baton_window *window, struct baton_task *task)
 {
+	struct baton_window_part *part = baton__window_part(task);
+
 	/* Relaxed: the only canceller that sends the mark has sent it. */
-	store_relaxed(&windowed->_place, 0);
-	if (windowed->_link)
-		take_out_windowed(windowed->_window, &windowed->task);
+	store_relaxed(&part->_place, 0);
+	if (part->_link)
+		take_out_of_window(window, task);
 }
 
-bool baton__window_list_ask(struct baton_windowed *windowed)
+bool baton__window_list_ask(struct baton_window_part *part)
 {
-	uint32_t place = load_relaxed(&windowed->_place);
+	uint32_t place = load_relaxed(&part->_place);
 
 	/* Ends: each failure is a step of the holder, which takes the task into the list once and
 	 * out of the list once.
 	 * [window.withdrawn] release: the future is CANCELLING; pairs with [window.withdrawn] in
 	 * take_place */
-	while (!cas_release(&windowed->_place, &place, place | ASKED))
+	while (!cas_release(&part->_place, &place, place | ASKED))
 		;
 	return place & IN_LIST;
 }

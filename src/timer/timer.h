@@ -58,7 +58,6 @@
 #define BATON_SRC_TIMER_H
 
 #include <baton/executor.h>
-#include <baton/task_type.h>
 #include <baton/timer.h>
 #include <baton/timers.h>
 

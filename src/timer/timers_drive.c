@@ -111,7 +111,7 @@ static int submit_run(struct baton_timers *timers, struct baton_timer *timer)
 	/* Relaxed: the caller has a reference, as the driver or as a run. [wheel.reference]: given
 	 * back by the run. */
 	(void)add_relaxed(&timers->references, 1);
-	baton_task_init_typed(&timer->_task, &baton__timer_type);
+	baton__type_set(&timer->_task, &baton__timer_type);
 	return baton__submit(resource, &timer->_task,
 	                     timers->config.submit == BATON_TIMERS_SUBMIT_LATER
 	                             ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER

@@ -12,13 +12,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "../parts.h"
+
 #define TASKS 100000
 #define SAMPLE 100 /* of the futures: each cancel walks the runner's list */
 
 enum kind { TAG, FUTURES, LIST };
 
 struct item {
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_future future;
 	const void *client;
 };
@@ -54,10 +56,10 @@ static void run_baton(enum kind kind, double *values)
 	baton_resource_init(&resource, &config);
 	for (unsigned i = 0; i < TASKS; i++) {
 		baton_future_init(&items[i].future);
-		baton_labelled_init(&items[i].labelled, item_run,
-		                    kind == FUTURES ? &items[i].future : NULL);
-		baton_stamp_set_tag(&items[i].labelled.stamp, &tag);
-		if (baton_submit(&resource, &items[i].labelled.task))
+		stamped_init(&items[i].stamped, item_run,
+		             kind == FUTURES ? &items[i].future : NULL);
+		baton_stamp_set_tag(&items[i].stamped.stamp, &tag);
+		if (baton_submit(&resource, &items[i].stamped.task))
 			abort();
 	}
 	times[0] = machine_now_ns();
@@ -90,7 +92,7 @@ static void run_list(double *values)
 	for (unsigned i = 0; i < TASKS; i++) {
 		(void)pthread_mutex_lock(&mutex);
 		items[i].client = items;
-		*link = &items[i].labelled.task;
+		*link = &items[i].stamped.task;
 		link = &(*link)->_next;
 		*link = NULL;
 		(void)pthread_mutex_unlock(&mutex);
@@ -100,7 +102,7 @@ static void run_list(double *values)
 	for (link = &head; *link;) {
 		struct baton_task *task = *link;
 
-		if (baton_container_of(task, struct item, labelled.task)->client == items) {
+		if (baton_container_of(task, struct item, stamped.task)->client == items) {
 			*link = task->_next;
 			item_cancelled(task);
 		} else {

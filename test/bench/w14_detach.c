@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../parts.h"
+
 #define OPERATIONS 100000
 #define OPERATIONS_QUICK 20000
 #define WINDOW 16
@@ -101,7 +103,7 @@ static void run_one(const void *setup, double *values)
 /* ---- A window ---- */
 
 struct message {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 };
 
 static struct message *messages;
@@ -127,7 +129,7 @@ static int message_run(struct baton_task *task)
 {
 	struct message *message = baton_container_of(task, struct message, windowed.task);
 
-	must(baton_detach(&message->windowed.token, 0) == 0);
+	must(baton_detach(&message->windowed.part.token, 0) == 0);
 	send_message();
 	return 0;
 }
@@ -136,7 +138,7 @@ static void *baton_acks(void *arg)
 {
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		until_sent(i + 1);
-		must(baton_detached_complete(&messages[i].windowed.token, 0, NULL) == 0);
+		must(baton_detached_complete(&messages[i].windowed.part.token, 0, NULL) == 0);
 	}
 	return arg;
 }
@@ -187,7 +189,7 @@ static void run_window(const void *setup, double *values)
 	baton_resource_init(&session, NULL);
 	baton_window_init(&window, &session, WINDOW);
 	for (uint32_t i = 0; i < MESSAGES; i++)
-		baton_windowed_init(&messages[i].windowed, &window, message_run, NULL);
+		windowed_init(&messages[i].windowed, &window, message_run, NULL);
 	sent = published = acknowledged = 0;
 	begin = now_ns();
 	must(pthread_create(&acks, NULL, baton ? baton_acks : mutex_acks, NULL) == 0);

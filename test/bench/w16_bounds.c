@@ -12,11 +12,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "../parts.h"
+
 #define TASKS 20000
 
 enum kind { PLAIN, STATS, LANES, BOUND, BOUND_BYTES, BOTH, LIST };
 
-static struct baton_labelled *tasks;
+static struct stamped *tasks;
 static uint64_t ran;
 
 static int task_run(struct baton_task *task)
@@ -37,10 +39,10 @@ struct target {
 
 static struct target target;
 
-static void push(struct baton_labelled *labelled)
+static void push(struct stamped *stamped)
 {
 	if (target.kind != LIST) {
-		if (baton_submit(&target.resource, &labelled->task))
+		if (baton_submit(&target.resource, &stamped->task))
 			abort();
 		return;
 	}
@@ -48,9 +50,9 @@ static void push(struct baton_labelled *labelled)
 	if (target.count >= 3 * TASKS)
 		abort();
 	target.count++;
-	labelled->task._next = NULL;
-	*target.end = &labelled->task;
-	target.end = &labelled->task._next;
+	stamped->task._next = NULL;
+	*target.end = &stamped->task;
+	target.end = &stamped->task._next;
 	(void)pthread_mutex_unlock(&target.mutex);
 }
 
@@ -72,7 +74,7 @@ static bool pop_and_run(void)
 
 static void *push_main(void *first)
 {
-	struct baton_labelled *mine = first;
+	struct stamped *mine = first;
 
 	for (unsigned i = 0; i < TASKS; i++)
 		push(&mine[i]);
@@ -127,7 +129,7 @@ static void run(const void *setup, double *values)
 	if (!tasks || baton_manual_create(&target.manual))
 		abort();
 	for (unsigned i = 0; i <= 2 * TASKS; i++) {
-		baton_labelled_init(&tasks[i], task_run, NULL);
+		stamped_init(&tasks[i], task_run, NULL);
 		baton_stamp_set_lane(&tasks[i].stamp, i % 4);
 		baton_stamp_set_bytes(&tasks[i].stamp, 100);
 	}

@@ -15,10 +15,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "../parts.h"
+
 struct piece {
 	union {
 		struct baton_task task;
-		struct baton_windowed windowed;
+		struct windowed windowed;
 	};
 	struct baton_future future;
 	struct baton_detached token;
@@ -105,7 +107,7 @@ static void drive_windowed_cancels(void)
 {
 	(void)baton_manual_run_until_idle(scene.manual);
 	for (size_t i = scene.count; i > 0; i--)
-		(void)baton_windowed_cancel(&scene.pieces[i - 1].windowed);
+		(void)baton_window_cancel_task(&scene.pieces[i - 1].windowed.task);
 	scene.ran += scene.count;
 }
 
@@ -118,7 +120,7 @@ static void drive_windowed_cancels_queued(void)
 	for (size_t i = 0; i < scene.count; i++) {
 		baton_task_init(&other, runs, NULL);
 		(void)baton_submit_later(&scene.resource, &other);
-		(void)baton_windowed_cancel(&scene.pieces[i].windowed);
+		(void)baton_window_cancel_task(&scene.pieces[i].windowed.task);
 		(void)baton_manual_run_until_idle(scene.manual);
 	}
 }
@@ -149,8 +151,7 @@ static void run_way(const void *setup, double x, double *values)
 		baton_detached_init(&piece->token);
 		baton_future_init(&piece->future);
 		if (way->windowed)
-			baton_windowed_init(&piece->windowed, &scene.window, way->fn,
-			                    &piece->future);
+			windowed_init(&piece->windowed, &scene.window, way->fn, &piece->future);
 		else
 			baton_task_init(&piece->task, way->fn, &piece->future);
 	}

@@ -16,6 +16,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "../parts.h"
+
 #define PILE 100000
 #define BODY_NS 200
 #define PAUSE_NS 20000
@@ -24,8 +26,8 @@ enum kind { LANES, AGING, FIFO, LISTS };
 
 struct pile {
 	enum kind kind;
-	struct baton_labelled *tasks;
-	struct baton_labelled control;
+	struct stamped *tasks;
+	struct stamped control;
 	struct machine_work work;
 	uint64_t ran; /* tasks of the pile: the runner counts, the other thread looks */
 	uint64_t submitted_ns;
@@ -86,13 +88,13 @@ static struct baton_task *lists_pop(void)
 	return task;
 }
 
-static void submit(struct baton_labelled *labelled, unsigned lane)
+static void submit(struct stamped *stamped, unsigned lane)
 {
-	baton_labelled_init(labelled, lane ? pile_run : control_run, NULL);
-	baton_stamp_set_lane(&labelled->stamp, lane);
+	stamped_init(stamped, lane ? pile_run : control_run, NULL);
+	baton_stamp_set_lane(&stamped->stamp, lane);
 	if (pile.kind == LISTS)
-		lists_push(&labelled->task, lane ? 1 : 0);
-	else if (baton_submit(&pile.resource, &labelled->task))
+		lists_push(&stamped->task, lane ? 1 : 0);
+	else if (baton_submit(&pile.resource, &stamped->task))
 		abort();
 }
 
@@ -126,7 +128,7 @@ static bool run_some(void)
 		return baton_manual_run_one(pile.manual);
 	task = lists_pop();
 	if (task)
-		(void)((struct baton_labelled *)(void *)task)->_fn(task);
+		(void)((struct stamped *)(void *)task)->fn(task);
 	return task != NULL;
 }
 

@@ -10,7 +10,7 @@
 
 BEGIN {
 	objects = "\\(.*struct baton_(resource|task|future|continuation|timer|trigger|suspension|" \
-		"window|windowed|io) \\*"
+		"window|window_part|io) \\*"
 }
 
 function complain(where, message)

@@ -205,15 +205,6 @@ FIRST(baton_group_notify)
 	ran();
 }
 
-FIRST(baton_labelled_init)
-{
-	static struct baton_labelled labelled;
-
-	baton_labelled_init(&labelled, run_task, NULL);
-	MUST(!baton_submit(&r, &labelled.task));
-	ran();
-}
-
 /* ---- Timers ---- */
 
 static int run_timer(struct baton_timer *timer)

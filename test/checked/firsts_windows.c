@@ -4,22 +4,24 @@
 
 #include <unistd.h>
 
+#include "../parts.h"
+
 /* ---- Windows ---- */
 
 static struct baton_window window = BATON_WINDOW_INIT(&r, 1);
-static struct baton_windowed windowed;
-static struct baton_windowed later;
+static struct windowed windowed;
+static struct windowed later;
 
 static int detach(struct baton_task *task)
 {
-	return baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0);
+	return baton_detach(&baton_container_of(task, struct windowed, task)->part.token, 0);
 }
 
 /* The second task waits in the window while r is idle. */
 static void two_in_the_window(void)
 {
-	baton_windowed_init(&windowed, &window, detach, NULL);
-	baton_windowed_init(&later, &window, run_task, &f);
+	windowed_init(&windowed, &window, detach, NULL);
+	windowed_init(&later, &window, run_task, &f);
 	MUST(!baton_submit(&r, &windowed.task));
 	MUST(!baton_submit(&r, &later.task));
 	MUST(!baton_call(&r, run_call, NULL, NULL));
@@ -30,14 +32,14 @@ FIRST(baton_window_init)
 {
 	baton_window_init(&window, &r, 1);
 	two_in_the_window();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	MUST(!baton_detached_complete(&windowed.part.token, 0, NULL));
 	ran();
 }
 
-FIRST(baton_windowed_init)
+FIRST(baton_window_part_init)
 {
 	two_in_the_window();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	MUST(!baton_detached_complete(&windowed.part.token, 0, NULL));
 	ran();
 }
 
@@ -47,7 +49,7 @@ FIRST(baton_window_set_lanes)
 
 	baton_window_set_lanes(&window, lanes, 2);
 	two_in_the_window();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	MUST(!baton_detached_complete(&windowed.part.token, 0, NULL));
 	ran();
 }
 
@@ -57,7 +59,7 @@ FIRST(baton_window_set_limit)
 	two_in_the_window();
 	MUST(!baton_window_set_limit(&window, 2));
 	ran();
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	MUST(!baton_detached_complete(&windowed.part.token, 0, NULL));
 }
 
 FIRST(baton_window_cancel)
@@ -65,14 +67,14 @@ FIRST(baton_window_cancel)
 	MUST(!baton_window_cancel(&window));
 	two_in_the_window();
 	MUST(!baton_window_cancel(&window));
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	MUST(!baton_detached_complete(&windowed.part.token, 0, NULL));
 }
 
-FIRST(baton_windowed_cancel)
+FIRST(baton_window_cancel_task)
 {
 	two_in_the_window();
-	MUST(!baton_windowed_cancel(&later));
-	MUST(!baton_detached_complete(&windowed.token, 0, NULL));
+	MUST(!baton_window_cancel_task(&later.task));
+	MUST(!baton_detached_complete(&windowed.part.token, 0, NULL));
 }
 
 FIRST(baton_window_in_flight)

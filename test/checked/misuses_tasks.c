@@ -183,7 +183,7 @@ void task_without_function(void)
 void type_without_function(void)
 {
 	static const struct baton_task_type type;
-	struct baton_task task = BATON_TYPED_TASK_INIT(&type);
+	struct baton_task task = BATON_TASK_INIT_OF(&type);
 
 	(void)baton_submit(&topic, &task);
 }

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../parts.h"
+
 #define FUNCTIONS_MAX 512
 
 /* What is documented for a first call of a thread, and after fork. */
@@ -153,8 +155,7 @@ static const struct function {
 	{"baton_group_take_status", {0}},
 	/* baton/hooks.h */
 	{"baton_batch_flush", {EBUSY}}, /* or a hook's status */
-	/* baton/labelled.h */
-	{"baton_labelled_init", {0}},
+	/* baton/label.h */
 	{"baton_stamp_set", {0}},
 	{"baton_stamp_set_lane", {0}},
 	{"baton_stamp_set_bytes", {0}},
@@ -346,10 +347,10 @@ static const struct function {
 	{"baton_window_init", {0}},
 	{"baton_window_set_lanes", {0}},
 	{"baton_window_deinit", {0}},
-	{"baton_windowed_init", {0}},
+	{"baton_window_part_init", {0}},
 	{"baton_window_set_limit", {FIRST}},
 	{"baton_window_cancel", {FIRST}},
-	{"baton_windowed_cancel", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
+	{"baton_window_cancel_task", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
 	{"baton_window_in_flight", {0}},
 	{"baton_window_waiting", {0}},
 };

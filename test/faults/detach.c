@@ -7,6 +7,8 @@
 #include <baton/timers.h>
 #include <baton/window.h>
 
+#include "../parts.h"
+
 #define LOOK_US 50
 
 /* A task that is complete when its slip is signed. */
@@ -153,7 +155,7 @@ SCENARIO(detach, too_late)
 #define MESSAGES 5
 
 struct message {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future future;
 	struct baton_deadline deadline;
 	atomic_int sent;
@@ -172,7 +174,8 @@ static int message_send(struct baton_task *task)
 {
 	struct message *message = baton_container_of(task, struct message, windowed.task);
 
-	INSIST(baton_detach_within(&message->windowed.token, 0, FAR, &message->deadline), true);
+	INSIST(baton_detach_within(&message->windowed.part.token, 0, FAR, &message->deadline),
+	       true);
 	atomic_fetch_add(&message->sent, 1);
 	return 0;
 }
@@ -188,8 +191,7 @@ static void session_init(struct session *session, uint32_t limit)
 		baton_future_init(&message->future);
 		baton_deadline_init(&message->deadline, NULL);
 		atomic_init(&message->sent, 0);
-		USE(baton_windowed_init(&message->windowed, &session->window, message_send,
-		                        &message->future));
+		windowed_init(&message->windowed, &session->window, message_send, &message->future);
 	}
 }
 
@@ -203,7 +205,7 @@ static void *acknowledge(void *arg)
 {
 	struct message *message = arg;
 
-	INSIST(baton_detached_complete(&message->windowed.token, 0, NULL), true);
+	INSIST(baton_detached_complete(&message->windowed.part.token, 0, NULL), true);
 	return NULL;
 }
 
@@ -211,7 +213,7 @@ static void *take_back(void *arg)
 {
 	struct message *message = arg;
 
-	INSIST(baton_windowed_cancel(&message->windowed),
+	INSIST(baton_window_cancel_task(&message->windowed.task),
 	       USE(baton_future_state(&message->future)) == BATON_PENDING);
 	return NULL;
 }

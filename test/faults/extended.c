@@ -9,10 +9,12 @@
 
 #include <errno.h>
 
+#include "../parts.h"
+
 struct extended {
 	struct baton_resource resource;
 	struct baton_tag tag;
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	unsigned ran;
 };
 
@@ -26,7 +28,7 @@ static void *count_one(void *arg)
 
 static int count_task(struct baton_task *task)
 {
-	(void)count_one(baton_container_of(task, struct extended, labelled.task));
+	(void)count_one(baton_container_of(task, struct extended, stamped.task));
 	return 0;
 }
 
@@ -41,7 +43,7 @@ static void *post_three(void *arg)
 		                       &(struct baton_call_options){
 					       .fn = count_one, .arg = extended, .label = &label}),
 		       USE(baton_tag_held(&extended->tag)) == i);
-	EXPECT(TRY(baton_submit(&extended->resource, &extended->labelled.task)) == -EAGAIN);
+	EXPECT(TRY(baton_submit(&extended->resource, &extended->stamped.task)) == -EAGAIN);
 	USE(baton_tag_cancel(&extended->tag));
 	return NULL;
 }
@@ -103,19 +105,19 @@ SCENARIO(extended, posts_behind_a_bound)
 	USE(baton_bound_init(&bound, &limits));
 	USE(baton_resource_set_lanes(&extended.resource, &lanes));
 	USE(baton_resource_set_bound(&extended.resource, &bound));
-	USE(baton_labelled_init(&extended.labelled, count_task, NULL));
-	USE(baton_stamp_set_lane(&extended.labelled.stamp, 1));
-	USE(baton_stamp_set_bytes(&extended.labelled.stamp, 1));
-	USE(baton_stamp_set_tag(&extended.labelled.stamp, NULL));
-	USE(baton_stamp_hold_tag(&extended.labelled.stamp, &extended.tag));
-	USE(baton_stamp_set_tag(&extended.labelled.stamp, NULL));
+	stamped_init(&extended.stamped, count_task, NULL);
+	USE(baton_stamp_set_lane(&extended.stamped.stamp, 1));
+	USE(baton_stamp_set_bytes(&extended.stamped.stamp, 1));
+	USE(baton_stamp_set_tag(&extended.stamped.stamp, NULL));
+	USE(baton_stamp_hold_tag(&extended.stamped.stamp, &extended.tag));
+	USE(baton_stamp_set_tag(&extended.stamped.stamp, NULL));
 	INSIST(baton_call(&extended.resource, post_three, &extended, NULL), !extended.ran);
 	EXPECT(extended.ran == 0);
 	EXPECT(USE(baton_tag_held(&extended.tag)) == 0);
 	EXPECT(USE(baton_lanes_waiting(&lanes, 1)) == 0);
 	USE(baton_bound_stats_read(&bound, &counts));
 	EXPECT(counts.tasks == 0 && counts.bytes == 0 && counts.refused == 1);
-	INSIST(baton_submit(&extended.resource, &extended.labelled.task), !extended.ran);
+	INSIST(baton_submit(&extended.resource, &extended.stamped.task), !extended.ran);
 	EXPECT(extended.ran == 1);
 	EXPECT(TRY(baton_resource_close(&extended.resource)) == 0);
 	INSIST(baton_resource_await(&extended.resource), true);
@@ -198,7 +200,7 @@ SCENARIO(extended, wait_for_room_in_vain)
 
 static int detaches(struct baton_task *task)
 {
-	return TRY(baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0));
+	return TRY(baton_detach(&baton_container_of(task, struct windowed, task)->part.token, 0));
 }
 
 /* A task that waits in a window has the room. */
@@ -207,7 +209,7 @@ SCENARIO(extended, wait_for_room_beside_a_window)
 	const struct baton_bound_config limits = {
 		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .timeout_ns = SHORT_MS * 1000000U};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
-	struct baton_windowed windowed[2];
+	struct windowed windowed[2];
 	struct baton_window window;
 	struct baton_bound bound;
 	int status;
@@ -215,14 +217,15 @@ SCENARIO(extended, wait_for_room_beside_a_window)
 	bounded_begin(&bounded, &bound, &limits);
 	USE(baton_window_init(&window, &bounded.resource, 1));
 	for (int i = 0; i < 2; i++) {
-		USE(baton_windowed_init(&windowed[i], &window, detaches, NULL));
+		windowed_init(&windowed[i], &window, detaches, NULL);
+		USE(baton_window_part_init(&windowed[i].part, &window));
 		INSIST(baton_submit(&bounded.resource, &windowed[i].task), true);
 	}
 	status = TRY(baton_submit_later(&bounded.resource, &bounded.probes[0].task));
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	EXPECT(probe_untouched(&bounded.probes[0]));
 	for (int i = 0; i < 2; i++)
-		INSIST(baton_detached_complete(&windowed[i].token, 0, NULL), true);
+		INSIST(baton_detached_complete(&windowed[i].part.token, 0, NULL), true);
 	resource_end(&bounded.resource);
 	USE(baton_window_deinit(&window));
 }

@@ -140,7 +140,7 @@ function area_of(file) {
 	if (file ~ /^(registry|nameset|epoch)/)
 		return "registry"
 	if (file ~ /^(suspend|quiesce|group|fan_out|undo|detach|deadline|window|trigger)/ ||
-	    file ~ /^(lane|bound|tag|labelled|extension|stats)/)
+	    file ~ /^(lane|bound|tag|label|extension|stats)/)
 		return "modules"
 	return "core"
 }

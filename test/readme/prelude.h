@@ -24,8 +24,8 @@ struct session {
 
 struct publish {
 	struct baton_task task;
-	struct baton_labelled labelled;
-	struct baton_windowed windowed;
+	struct baton_stamp stamp;
+	struct baton_window_part part;
 	struct baton_detached token;
 	struct baton_deadline deadline;
 	struct baton_undo undo;
@@ -71,6 +71,7 @@ extern int status;
 extern long total;
 extern int fd;
 extern void *message;
+extern const struct baton_task_type publish_type;
 
 int publish_run(struct baton_task *task);
 int render_run(struct baton_task *task);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/resource.h>
 
 #define MUST(condition)                                                                            \

@@ -100,7 +100,7 @@ struct ground {
 	_Atomic uint64_t cancel_begun;
 	_Atomic uint64_t cancel_done;
 	_Atomic uint64_t window_cancels;
-	atomic_int flying;  /* windowed tasks that are certainly in flight */
+	atomic_int flying;  /* tasks of windows that are certainly in flight */
 	atomic_int counted; /* tokens that the resource's end waits for */
 	atomic_int alarms_out;
 	_Atomic uint32_t failed[MOD_BATCHES]; /* the batch of that number has failed */
@@ -149,7 +149,7 @@ void items_look(struct ground *ground); /* called at the end of a task of the gr
 void item_post(struct ground *ground);
 void item_post_for(struct ground *ground, struct baton_group *group);
 void item_batch(struct ground *ground);
-void item_post_labelled(struct ground *ground);
+void item_post_stamped(struct ground *ground);
 void item_hold_tag(struct ground *ground);
 void item_tag_cancel(uint64_t *random);
 void item_cancelled(struct baton_task *task);

@@ -116,7 +116,7 @@ static void calm(enum mod_deed deed, struct ground *ground, const struct alarm *
 {
 	switch (deed) {
 	case MOD_POST_LABELLED:
-		item_post_labelled(ground);
+		item_post_stamped(ground);
 		break;
 	case MOD_WINDOW:
 		window_post(ground);

@@ -12,6 +12,8 @@
 #include "report.h"
 #include "sabotage.h"
 
+#include "../parts.h"
+
 #define BATCH_MAX 6
 
 /* Shared by all, for ever: how many of its cancels have begun, and have returned. */
@@ -188,9 +190,9 @@ struct item *item_new(struct ground *ground, enum item_kind kind, bool has_futur
 	if (kind == ITEM_UNDOABLE)
 		baton_task_init(&item->task, item_undo_run, future);
 	else if (kind == ITEM_WINDOWED)
-		baton_windowed_init(&item->windowed, &ground->window, window_run, future);
+		windowed_init(&item->windowed, &ground->window, window_run, future);
 	else
-		baton_labelled_init(&item->labelled, item_run, future);
+		stamped_init(&item->stamped, item_run, future);
 	item->key = kind == ITEM_WINDOWED ? MOD_LANES : 0;
 	return item;
 }
@@ -199,7 +201,7 @@ static void stamp(struct item *item, uint32_t index)
 {
 	item->tag = (int16_t)index;
 	item->tag_done = relaxed(&tags[index].done);
-	baton_stamp_set_tag(&item->labelled.stamp, &tags[index].tag);
+	baton_stamp_set_tag(&item->stamped.stamp, &tags[index].tag);
 	item->tag_begun = relaxed(&tags[index].begun);
 }
 
@@ -209,8 +211,8 @@ void item_label(struct item *item)
 	uint64_t *random = &actor_self()->random;
 	unsigned lane = random_below(random, MOD_LANES);
 
-	baton_stamp_set_lane(&item->labelled.stamp, lane);
-	baton_stamp_set_bytes(&item->labelled.stamp, random_below(random, 64));
+	baton_stamp_set_lane(&item->stamped.stamp, lane);
+	baton_stamp_set_bytes(&item->stamped.stamp, random_below(random, 64));
 	/* A lane that there is not is the lowest. */
 	if (ground->lane_count)
 		item->key = (uint8_t)(lane < ground->lane_count ? lane : ground->lane_count - 1);
@@ -275,7 +277,7 @@ static int submit_all(struct ground *ground, struct item *const *items, size_t c
 			if (items[i]->runs || items[i]->magic != ITEM_MAGIC)
 				report(NULL, NULL, "L3: a refused task has run");
 			if (items[i]->own_tag)
-				baton_stamp_set_tag(&items[i]->labelled.stamp, NULL);
+				baton_stamp_set_tag(&items[i]->stamped.stamp, NULL);
 			item_unref(items[i]);
 		}
 		return error;
@@ -331,7 +333,7 @@ static void *posted(void *arg)
 }
 
 /* Nobody is told what becomes of it. */
-void item_post_labelled(struct ground *ground)
+void item_post_stamped(struct ground *ground)
 {
 	uint64_t *random = &actor_self()->random;
 	struct baton_label label = BATON_LABEL_INIT;
@@ -362,7 +364,7 @@ void item_hold_tag(struct ground *ground)
 		item_label(item);
 		item->tag = -1;
 		item->own_tag = true;
-		baton_stamp_hold_tag(&item->labelled.stamp, tag);
+		baton_stamp_hold_tag(&item->stamped.stamp, tag);
 		(void)item_submit(item);
 	}
 	if (random_one_in(random, 2))

@@ -5,6 +5,8 @@
 
 #include "mod.h"
 
+#include "../parts.h"
+
 #define ITEM_MAGIC 0x17e317e3U
 #define ITEM_UNDOS 4
 
@@ -18,8 +20,8 @@ struct item_undo {
 struct item {
 	union {
 		struct baton_task task; /* the first member of both others, too */
-		struct baton_labelled labelled;
-		struct baton_windowed windowed;
+		struct stamped stamped;
+		struct windowed windowed;
 	};
 	struct baton_future future;
 	struct ground *ground;

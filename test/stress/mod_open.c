@@ -106,7 +106,7 @@ void open_cancel(void)
 		return;
 	item = opens[random_below(&actor_self()->random, open_count)];
 	atomic_store_explicit(&item->tried, true, memory_order_relaxed);
-	error = item->kind == ITEM_WINDOWED ? baton_windowed_cancel(&item->windowed)
+	error = item->kind == ITEM_WINDOWED ? baton_window_cancel_task(&item->windowed.task)
 	                                    : baton_future_cancel(&item->future);
 	if (error && error != -EINPROGRESS && error != -EALREADY)
 		report(NULL, NULL, "ground %u: cancel: %d", item->ground->number, error);

@@ -36,7 +36,7 @@ static void complete(struct item *item)
 
 	if (timed)
 		meet(item);
-	(void)baton_detached_cancel_requested(&item->windowed.token);
+	(void)baton_detached_cancel_requested(&item->windowed.part.token);
 	if (item->flies)
 		atomic_fetch_sub_explicit(&ground->flying, 1, memory_order_relaxed);
 	if (!timed && item->flags & BATON_DETACH_COUNTED)
@@ -45,7 +45,7 @@ static void complete(struct item *item)
 		ground->held = false;
 	if (!timed)
 		item->status = status;
-	error = baton_detached_complete(&item->windowed.token, timed ? 0 : status, item);
+	error = baton_detached_complete(&item->windowed.part.token, timed ? 0 : status, item);
 	if (error == 0 && !has_future) {
 		item_unref(item);
 		return;
@@ -97,10 +97,10 @@ static int detach(struct item *item, uint64_t *random)
 	uint64_t timeout_ns = random_below(random, 1000) * 1000;
 
 	if (!deadline)
-		return baton_detach(&item->windowed.token, item->flags);
+		return baton_detach(&item->windowed.part.token, item->flags);
 	item->due_ns = now_ns() + timeout_ns;
 	baton_deadline_init(deadline, alarms_wheel(random));
-	return baton_detach_within(&item->windowed.token, item->flags, timeout_ns, deadline);
+	return baton_detach_within(&item->windowed.part.token, item->flags, timeout_ns, deadline);
 }
 
 /* False: it has not detached itself. From here on it may be gone. */

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../parts.h"
+
 static struct baton_board *board;
 static struct baton_resource hot, slow, stuck, quiet, laned, windowed, withheld;
 static struct baton_future promise;
@@ -145,18 +147,18 @@ static void *be_laned(void *arg)
 
 static int never_complete(struct baton_task *task)
 {
-	struct baton_windowed *entry = baton_container_of(task, struct baton_windowed, task);
+	struct windowed *entry = baton_container_of(task, struct windowed, task);
 
-	return baton_detach(&entry->token, 0);
+	return baton_detach(&entry->part.token, 0);
 }
 
 static void fill_window(void)
 {
 	static struct baton_window window = BATON_WINDOW_INIT(&windowed, 1);
-	static struct baton_windowed entries[2];
+	static struct windowed entries[2];
 
 	for (int i = 0; i < 2; i++) {
-		baton_windowed_init(&entries[i], &window, never_complete, NULL);
+		windowed_init(&entries[i], &window, never_complete, NULL);
 		if (baton_submit(&windowed, &entries[i].task))
 			exit(1);
 	}

@@ -12,9 +12,11 @@
 #include <baton/bound.h>
 #include <baton/detach.h>
 #include <baton/group.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/trigger.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 /* A link of a chain of any sort. The next link lies behind it. */
 struct link {
@@ -27,7 +29,7 @@ struct link {
 	union {
 		struct {
 			struct baton_window window;
-			struct baton_windowed windowed;
+			struct windowed windowed;
 		};
 		struct {
 			struct baton_bound bound;

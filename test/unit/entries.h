@@ -11,7 +11,7 @@
 
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/bound.h>
 #include <baton/suspend.h>
@@ -21,6 +21,8 @@
 #include <baton/trigger.h>
 #include <baton/undo.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 /* The entry's outcome: it ran, or a callback or its future told of its cancel. */
 static int ran, told;
@@ -46,8 +48,8 @@ struct scene {
 	struct baton_window window;
 	union {
 		struct baton_task task;
-		struct baton_labelled labelled;
-		struct baton_windowed windowed;
+		struct stamped stamped;
+		struct windowed windowed;
 	};
 	const struct kind *kind;
 	const struct way *way;
@@ -60,8 +62,8 @@ struct kind {
 	/* Called when all is over: notes the outcome that the entry's future has. NULL: callbacks
 	 * have told the outcome. */
 	void (*look)(struct scene *scene);
-	bool mark;     /* no task: nothing cancels it */
-	bool labelled; /* with the scene's tag */
+	bool mark;    /* no task: nothing cancels it */
+	bool stamped; /* with the scene's tag */
 	/* submit returns 0 even if the resource refuses: a callback is told instead */
 	bool keeps;
 };
@@ -73,8 +75,8 @@ struct way {
 	void (*after)(struct scene *scene);
 	uint32_t capture_max;
 	enum { UNBOUNDED, NEWEST, OLDEST } bound;
-	bool labelled; /* only for kinds with a label */
-	bool refuses;  /* the submit is refused, and returns an error unless the kind `keeps` */
+	bool stamped; /* only for kinds with a label */
+	bool refuses; /* the submit is refused, and returns an error unless the kind `keeps` */
 };
 
 /* ---- Kinds ---- */
@@ -121,22 +123,22 @@ static void look_at_future(struct scene *scene)
 	        baton_future_status(&scene->future) < 0;
 }
 
-static int submit_labelled(struct scene *scene)
+static int submit_stamped(struct scene *scene)
 {
 	int error;
 
-	baton_labelled_init(&scene->labelled, count_run, NULL);
-	baton_stamp_hold_tag(&scene->labelled.stamp, &scene->tag);
-	error = baton_submit(&scene->resource, &scene->labelled.task);
+	stamped_init(&scene->stamped, count_run, NULL);
+	baton_stamp_hold_tag(&scene->stamped.stamp, &scene->tag);
+	error = baton_submit(&scene->resource, &scene->stamped.task);
 	if (error) /* refused, it keeps its stamp */
-		baton_stamp_set_tag(&scene->labelled.stamp, NULL);
+		baton_stamp_set_tag(&scene->stamped.stamp, NULL);
 	return error;
 }
 
 static int submit_windowed(struct scene *scene)
 {
 	baton_window_init(&scene->window, &scene->resource, 1);
-	baton_windowed_init(&scene->windowed, &scene->window, count_run, NULL);
+	windowed_init(&scene->windowed, &scene->window, count_run, NULL);
 	return baton_submit(&scene->resource, &scene->windowed.task);
 }
 
@@ -145,7 +147,7 @@ static int submit_post(struct scene *scene)
 	return baton_post_or(&scene->resource, count_call, count_post, &told);
 }
 
-static int submit_labelled_post(struct scene *scene)
+static int submit_stamped_post(struct scene *scene)
 {
 	const struct baton_label label = {.tag = &scene->tag, .hold = true};
 	const struct baton_call_options options = {
@@ -286,10 +288,10 @@ static int submit_finaliser(struct scene *scene)
 static const struct kind kinds[] = {
 	{.name = "task", .submit = submit_task},
 	{.name = "task with a future", .submit = submit_with_future, .look = look_at_future},
-	{.name = "labelled task", .submit = submit_labelled, .labelled = true},
-	{.name = "windowed task", .submit = submit_windowed},
+	{.name = "stamped task", .submit = submit_stamped, .stamped = true},
+	{.name = "task of a window", .submit = submit_windowed},
 	{.name = "post", .submit = submit_post},
-	{.name = "labelled post", .submit = submit_labelled_post, .labelled = true},
+	{.name = "stamped post", .submit = submit_stamped_post, .stamped = true},
 	{.name = "post without more", .submit = submit_plain_post, .look = look_at_counters},
 	{.name = "async", .submit = submit_async, .look = look_at_async},
 	{.name = "trigger", .submit = submit_trigger},

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Labelled steps, and a resource with lanes and a bound whose cancelled tasks are journalled. */
+/* Stamped steps, and a resource with lanes and a bound whose cancelled tasks are journalled. */
 #ifndef BATON_TEST_UNIT_LABELS_H
 #define BATON_TEST_UNIT_LABELS_H
 
 #include <baton/bound.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 
 #include "support.h"
 
+#include "../parts.h"
+
 struct mark_step {
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct journal *journal;
 	struct journal *cancelled;
 	int number;
@@ -17,16 +19,16 @@ struct mark_step {
 
 static inline int mark_step_run(struct baton_task *task)
 {
-	struct mark_step *step = baton_container_of(task, struct mark_step, labelled.task);
+	struct mark_step *step = baton_container_of(task, struct mark_step, stamped.task);
 
 	journal_add(step->journal, step->number);
 	return 0;
 }
 
-/* A config's `cancelled`: all tasks without future are labelled steps. */
+/* A config's `cancelled`: all tasks without future are stamped steps. */
 static inline void mark_step_cancelled(struct baton_task *task)
 {
-	struct mark_step *step = baton_container_of(task, struct mark_step, labelled.task);
+	struct mark_step *step = baton_container_of(task, struct mark_step, stamped.task);
 
 	journal_add(step->cancelled, step->number);
 }
@@ -96,8 +98,8 @@ static inline void mark_step_init(struct mark_step *step, struct scene *scene, i
 {
 	if (future)
 		baton_future_init(future);
-	baton_labelled_init(&step->labelled, mark_step_run, future);
-	baton_stamp_set_lane(&step->labelled.stamp, lane);
+	stamped_init(&step->stamped, mark_step_run, future);
+	baton_stamp_set_lane(&step->stamped.stamp, lane);
 	step->journal = &scene->journal;
 	step->cancelled = &scene->cancelled;
 	step->number = number;
@@ -107,7 +109,7 @@ static inline void mark_step_init_bytes(struct mark_step *step, struct scene *sc
                                         unsigned lane, uint32_t bytes)
 {
 	mark_step_init(step, scene, number, lane, NULL);
-	baton_stamp_set_bytes(&step->labelled.stamp, bytes);
+	baton_stamp_set_bytes(&step->stamped.stamp, bytes);
 }
 
 static inline struct baton_bound_stats scene_counts(const struct scene *scene)
@@ -120,7 +122,7 @@ static inline struct baton_bound_stats scene_counts(const struct scene *scene)
 
 static inline int mark_step_submit(struct mark_step *step, struct scene *scene)
 {
-	return baton_submit(&scene->resource, &step->labelled.task);
+	return baton_submit(&scene->resource, &step->stamped.task);
 }
 
 static inline bool journal_is(const struct journal *journal, const int *numbers, size_t count)

@@ -11,10 +11,12 @@
 #include "core/contention.h"
 #include "core/loan.h"
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/suspend.h>
 
 #include <stdlib.h>
+
+#include "../parts.h"
 
 #define FIRST BATON_LOAN_SKIP_MIN /* pushes of a new thread before its first loan */
 #define LAST BATON_LOAN_SKIP_MAX
@@ -31,7 +33,7 @@ struct queue {
 };
 
 struct entry {
-	struct baton_labelled labelled; /* plain, if without lanes */
+	struct stamped stamped; /* plain, if without lanes */
 	struct queue *queue;
 	int number;
 };
@@ -50,17 +52,17 @@ static inline struct entry *entry_new(struct queue *queue, struct baton_future *
 {
 	struct entry *entry = malloc(sizeof(*entry));
 
-	_Static_assert(offsetof(struct entry, labelled.task) == 0, "a task is its entry");
+	_Static_assert(offsetof(struct entry, stamped.task) == 0, "a task is its entry");
 	cr_assert_not_null(entry);
 	entry->queue = queue;
 	entry->number = queue->submitted++;
-	baton_task_init(&entry->labelled.task, entry_run, future);
+	baton_task_init(&entry->stamped.task, entry_run, future);
 	return entry;
 }
 
 static inline int put(struct queue *queue)
 {
-	return baton_submit(&queue->resource, &entry_new(queue, NULL)->labelled.task);
+	return baton_submit(&queue->resource, &entry_new(queue, NULL)->stamped.task);
 }
 
 static inline void put_many(struct queue *queue, int count)

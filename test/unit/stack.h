@@ -10,7 +10,7 @@
 
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/loop.h>
 #include <baton/mainloop.h>

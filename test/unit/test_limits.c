@@ -8,7 +8,7 @@
 #include <baton/board.h>
 #include <baton/fan_out.h>
 #include <baton/group.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 
 #include "inspect/board.h"

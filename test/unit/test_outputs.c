@@ -5,7 +5,7 @@
 #include <baton/board.h>
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/registry.h>
 #include <baton/timer.h>

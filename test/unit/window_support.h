@@ -7,8 +7,10 @@
 
 #include <baton/window.h>
 
+#include "../parts.h"
+
 struct message {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future future;
 	struct journal *journal;
 	int number;
@@ -23,7 +25,7 @@ static inline int message_run(struct baton_task *task)
 
 	journal_add(message->journal, message->number);
 	if (message->keeps)
-		message->detached = baton_detach(&message->windowed.token, message->flags);
+		message->detached = baton_detach(&message->windowed.part.token, message->flags);
 	return 0;
 }
 
@@ -32,8 +34,8 @@ static inline void message_init(struct message *message, struct baton_window *wi
 {
 	memset(message, 0, sizeof(*message));
 	baton_future_init(&message->future);
-	baton_windowed_init(&message->windowed, window, message_run,
-	                    number % 2 ? &message->future : NULL);
+	windowed_init(&message->windowed, window, message_run,
+	              number % 2 ? &message->future : NULL);
 	message->journal = journal;
 	message->number = number;
 	message->keeps = true;
@@ -65,7 +67,7 @@ static inline void client_submit(struct client *client, int first, int end)
 
 static inline int client_ack(struct client *client, int number)
 {
-	return baton_detached_complete(&client->messages[number].windowed.token, 0, NULL);
+	return baton_detached_complete(&client->messages[number].windowed.part.token, 0, NULL);
 }
 
 static inline void client_end(struct client *client)
@@ -80,7 +82,7 @@ static atomic_int told; /* tasks without a future that were cancelled */
 
 static inline void cancelled(struct baton_task *task)
 {
-	MUST(baton_container_of(task, struct baton_windowed, task)->_future == NULL);
+	MUST(baton_container_of(task, struct windowed, task)->future == NULL);
 	atomic_fetch_add(&told, 1);
 }
 

@@ -26,7 +26,7 @@
  * limits.
  *
  * Why not a baton_window: a window limits tasks in flight by a count, and the table of packet ids,
- * which retransmission needs, has that count. As windowed tasks messages would be kept twice from
+ * which retransmission needs, has that count. In a window messages would be kept twice from
  * their sending to their acknowledgement. QoS 0 would need a way to wait in line without a place,
  * and a message that is sent again would need a way to the head of the line.
  */

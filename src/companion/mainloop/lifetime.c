@@ -47,7 +47,7 @@ static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_o
 	loop->config.quantum = QUANTUM;
 	loop->config.name = loop->options.name;
 	baton_resource_init(&loop->resource, &loop->config);
-	baton_task_init_typed(&loop->pick, &baton__mainloop_pick);
+	baton_task_init_of(&loop->pick, &baton__mainloop_pick);
 	baton__places_init(loop);
 	loop->alarm = BATON_NEVER;
 	loop->now = baton__mainloop_clock(loop);

@@ -46,7 +46,6 @@
 
 #include <baton/loop.h>
 #include <baton/mainloop.h>
-#include <baton/task_type.h>
 #include <baton/thread.h>
 
 #include "base/atomic.h"

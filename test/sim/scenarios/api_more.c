@@ -8,6 +8,8 @@
 
 #include "base/atomic.h"
 
+#include "../../parts.h"
+
 #define TICK 1024U
 #define PARCELS 4
 
@@ -30,7 +32,7 @@ static struct extra {
 
 static struct baton_window window;
 static struct parcel {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future future;
 	bool accepted;
 } parcels[PARCELS];
@@ -163,7 +165,7 @@ static int run_parcel(struct baton_task *task)
 	struct parcel *parcel = baton_container_of(task, struct parcel, windowed.task);
 
 	if (sim_pick(2))
-		detach(0, &parcel->windowed.token, 0);
+		detach(0, &parcel->windowed.part.token, 0);
 	return 0;
 }
 
@@ -176,7 +178,7 @@ static void submit_parcel(void)
 	if (number >= PARCELS)
 		return;
 	baton_future_init(&parcel->future);
-	baton_windowed_init(&parcel->windowed, &window, run_parcel, &parcel->future);
+	windowed_init(&parcel->windowed, &window, run_parcel, &parcel->future);
 	status = baton_submit(&both[0].resource, &parcel->windowed.task);
 	parcel->accepted = status == 0;
 }
@@ -223,7 +225,7 @@ static void quiesce(void)
 	sim_require(baton_quiesce_end(suspensions, 2) == 0);
 }
 
-static void labelled_post(void)
+static void stamped_post(void)
 {
 	struct baton_label label = BATON_LABEL_INIT;
 
@@ -246,7 +248,7 @@ void sim_more_act(void)
 		quiesce();
 		break;
 	case 2:
-		labelled_post();
+		stamped_post();
 		break;
 	case 3:
 		(void)baton_timer_arm_every(&timer, 0, 4 * TICK, BATON_TIMER_SKIP);

@@ -2,7 +2,7 @@
 /*
  * Bounds: never exceeded, never short of what they allow, and balanced whatever becomes of a task.
  */
-#include "labelled.h"
+#include "stamped.h"
 
 #include "module/bound.h"
 

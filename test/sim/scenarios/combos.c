@@ -3,27 +3,29 @@
  * Where modules meet on one resource: lanes and windows and awaits; timers and bounds and
  * finalisers.
  */
-#include "labelled.h"
+#include "stamped.h"
 
 #include <baton/timer.h>
 #include <baton/timers.h>
 #include <baton/manual.h>
 #include <baton/window.h>
 
+#include "../../parts.h"
+
 #define TICK 1024U
 
 /* ---- A task that its window has kept comes back to a resource with lanes ---- */
 
 static struct baton_window window;
-static struct baton_windowed letters[2];
-static struct baton_windowed *const in_flight = &letters[0];
-static struct baton_windowed *const waits = &letters[1];
+static struct windowed letters[2];
+static struct windowed *const in_flight = &letters[0];
+static struct windowed *const waits = &letters[1];
 
 static int detaches(struct baton_task *task)
 {
-	struct baton_windowed *windowed = baton_container_of(task, struct baton_windowed, task);
+	struct windowed *windowed = baton_container_of(task, struct windowed, task);
 
-	sim_require(baton_detach(&windowed->token, 0) == 0);
+	sim_require(baton_detach(&windowed->part.token, 0) == 0);
 	return 0;
 }
 
@@ -40,7 +42,7 @@ static void submits_what_waits(struct sim_piece *piece)
 static void makes_room_and_awaits(void *piece)
 {
 	sim_require(sim_piece_submit(piece) == 0);
-	sim_require(baton_detached_complete(&in_flight->token, 0, NULL) == 0);
+	sim_require(baton_detached_complete(&in_flight->part.token, 0, NULL) == 0);
 	sim_does_await(NULL);
 }
 
@@ -52,8 +54,8 @@ SIM_SCENARIO(combos_window_lanes_await,
 	sim_calm(true);
 	sim_scene_init(2, 1, 1, NULL);
 	baton_window_init(&window, &sim_scene.topic.resource, 1);
-	baton_windowed_init(in_flight, &window, detaches, NULL);
-	baton_windowed_init(waits, &window, ends_at_once, NULL);
+	windowed_init(in_flight, &window, detaches, NULL);
+	windowed_init(waits, &window, ends_at_once, NULL);
 	sim_require(baton_submit(&sim_scene.topic.resource, &in_flight->task) == 0);
 	first = sim_piece_init(0, 0, false);
 	first->body = submits_what_waits;

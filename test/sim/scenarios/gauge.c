@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A gauge with lanes: each lane's slot for the task whose time in the queue is measured. */
-#include "labelled.h"
+#include "stamped.h"
 
 #include "core/gauge.h"
 

@@ -2,20 +2,22 @@
 /* Lanes: the holder sorts the tasks beside pushers, awaits, cancels, helpers and the end. */
 #include "script.h"
 
+#include "../../parts.h"
+
 static struct sim_topic *const topic = &sim_script_stage.topic;
 static struct baton_lane array[2];
 static struct baton_lanes lanes;
-static struct baton_labelled labels[SIM_SCRIPT_NOTES];
+static struct stamped labels[SIM_SCRIPT_NOTES];
 static int lower_changes; /* by tasks of lane 1 */
 
 static struct sim_note *note_of(struct baton_task *task)
 {
-	struct baton_labelled *label = baton_container_of(task, struct baton_labelled, task);
+	struct stamped *label = baton_container_of(task, struct stamped, task);
 
 	return &sim_script_stage.notes[label - labels];
 }
 
-static int run_labelled(struct baton_task *task)
+static int run_stamped(struct baton_task *task)
 {
 	struct sim_note *note = note_of(task);
 
@@ -25,18 +27,25 @@ static int run_labelled(struct baton_task *task)
 	return 0;
 }
 
-static void cancel_labelled(struct baton_task *task)
+static void cancel_stamped(struct baton_task *task)
 {
 	sim_note_cancelled(note_of(task));
 }
 
+static const struct baton_task_type laned_type = {
+	.run = run_stamped,
+	.cancelled = cancel_stamped,
+	.future = BATON_TASK_PLACE(struct stamped, task, future),
+	.stamp = BATON_TASK_PLACE(struct stamped, task, stamp),
+};
+
 static int set_lane(struct sim_note *note, unsigned lane)
 {
-	struct baton_labelled *label = &labels[note - sim_script_stage.notes];
+	struct stamped *label = &labels[note - sim_script_stage.notes];
 
-	baton_labelled_init(label, run_labelled, note->own_future ? &note->future : NULL);
+	baton_task_init_of(&label->task, &laned_type);
+	label->future = note->own_future ? &note->future : NULL;
 	baton_stamp_set_lane(&label->stamp, lane);
-	label->cancelled = cancel_labelled;
 	note->entry = &label->task;
 	note->lane = lane;
 	return 0;

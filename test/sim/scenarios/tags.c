@@ -2,7 +2,7 @@
 /*
  * Tags: a cancel races with the runner; the end of a tag's memory.
  */
-#include "labelled.h"
+#include "stamped.h"
 
 static struct baton_tag tag;
 
@@ -16,9 +16,9 @@ static void init_stamped(unsigned count, bool futures, bool hold)
 		struct sim_piece *piece = sim_piece_init(i, 1, futures);
 
 		if (hold)
-			baton_stamp_hold_tag(&piece->labelled.stamp, &tag);
+			baton_stamp_hold_tag(&piece->stamped.stamp, &tag);
 		else
-			baton_stamp_set_tag(&piece->labelled.stamp, &tag);
+			baton_stamp_set_tag(&piece->stamped.stamp, &tag);
 		sim_require(sim_piece_submit_later(piece) == 0);
 	}
 	sim_calm(false);
@@ -30,7 +30,7 @@ static void cancel_and_submit(void *argument)
 	struct sim_piece *piece = argument;
 
 	baton_tag_cancel(&tag);
-	baton_stamp_set_tag(&piece->labelled.stamp, &tag);
+	baton_stamp_set_tag(&piece->stamped.stamp, &tag);
 	sim_require(sim_piece_submit(piece) == 0);
 }
 

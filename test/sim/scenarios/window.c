@@ -12,12 +12,14 @@
 
 #include "base/atomic.h"
 
+#include "../../parts.h"
+
 static struct sim_topic *const topic = &sim_script_stage.topic;
 static struct sim_note *const notes = sim_script_stage.notes;
 static struct baton_window window;
 
 static struct parcel {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	uint32_t told; /* 1: it is in flight; 2: it never will be */
 	bool stays;    /* does not detach */
 } parcels[SIM_SCRIPT_NOTES];
@@ -50,7 +52,7 @@ static int run(struct baton_task *task)
 		store_release(&parcel->told, 2);
 		return 0;
 	}
-	sim_require(baton_detach(&parcel->windowed.token, 0) == 0);
+	sim_require(baton_detach(&parcel->windowed.part.token, 0) == 0);
 	store_release(&parcel->told, 1);
 	return 0;
 }
@@ -80,13 +82,22 @@ SIM_VERB(window, SIM_OK)
 	return 0;
 }
 
+static const struct baton_task_type parcel_type = {
+	.run = run,
+	.cancelled = cancelled,
+	.future = BATON_TASK_PLACE(struct windowed, task, future),
+	.stamp = BATON_TASK_PLACE(struct windowed, task, stamp),
+	.window = BATON_TASK_PLACE(struct windowed, task, part),
+};
+
 /* It is submitted to the window. */
 SIM_VERB(windowed, SIM_OK)
 {
-	struct baton_windowed *windowed = &parcel_of(note)->windowed;
+	struct windowed *windowed = &parcel_of(note)->windowed;
 
-	baton_windowed_init(windowed, &window, run, note->own_future ? &note->future : NULL);
-	windowed->cancelled = cancelled;
+	baton_task_init_of(&windowed->task, &parcel_type);
+	baton_window_part_init(&windowed->part, &window);
+	windowed->future = note->own_future ? &note->future : NULL;
 	note->entry = &windowed->task;
 	return 0;
 }
@@ -113,7 +124,7 @@ SIM_VERB(acknowledge, SIM_OK)
 		return 0;
 	/* Before: a start that the completion allows may come before it returns. */
 	(void)add_relaxed(&completed, 1);
-	return baton_detached_complete(&parcel->windowed.token, 0, NULL);
+	return baton_detached_complete(&parcel->windowed.part.token, 0, NULL);
 }
 
 SIM_VERB(room, SIM_OK)
@@ -142,7 +153,7 @@ SIM_VERB(cancel_waiting, SIM_OK)
 
 SIM_VERB(take_out, SIM_OK)
 {
-	int status = baton_windowed_cancel(&parcel_of(note)->windowed);
+	int status = baton_window_cancel_task(&parcel_of(note)->windowed.task);
 
 	if (!status)
 		sim_note_never(note);
@@ -154,7 +165,7 @@ SIM_VERB(take_out_early, SIM_OK)
 {
 	int status;
 
-	while ((status = baton_windowed_cancel(&parcel_of(note)->windowed)) == -EINVAL)
+	while ((status = baton_window_cancel_task(&parcel_of(note)->windowed.task)) == -EINVAL)
 		sim_yield();
 	if (!status)
 		sim_note_never(note);

@@ -10,6 +10,8 @@
 
 #include "base/atomic.h"
 
+#include "../../parts.h"
+
 SIM_SCRIPT(window_cancel, 2, "cancel beside a completion: each is complete once, in either way",
            "bare; window 1; futures a b; windowed a b; submit a b"
            "| A: cancel_waiting | B: acknowledge a | acknowledge b")
@@ -73,8 +75,7 @@ static void tag_is_let_go(void)
 SIM_VERB(tagged, SIM_OK)
 {
 	const struct baton_label label = {.tag = &tag, .hold = true};
-	struct baton_windowed *windowed =
-		baton_container_of(note->entry, struct baton_windowed, task);
+	struct windowed *windowed = baton_container_of(note->entry, struct windowed, task);
 
 	if (note == sim_script_stage.notes)
 		baton_tag_init(&tag);

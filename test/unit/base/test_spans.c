@@ -6,6 +6,8 @@
 
 #include <baton/all.h>
 
+#include "../parts.h"
+
 static const uint64_t endless[] = {UINT64_MAX, UINT64_MAX - 1};
 
 #define ENDLESS (sizeof(endless) / sizeof(*endless))
@@ -70,14 +72,14 @@ Test(spans, an_endless_batch_ends_with_the_stay, .timeout = 10)
 }
 
 struct laned_step {
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct journal *journal;
 	int number;
 };
 
 static int laned_step_run(struct baton_task *task)
 {
-	struct laned_step *step = baton_container_of(task, struct laned_step, labelled.task);
+	struct laned_step *step = baton_container_of(task, struct laned_step, stamped.task);
 
 	journal_add(step->journal, step->number);
 	return 0;
@@ -101,9 +103,9 @@ Test(spans, endless_aging_gives_no_turn, .timeout = 10)
 		for (int step = 0; step < STEPS; step++) {
 			steps[step].journal = &journal;
 			steps[step].number = step ? step : STEPS;
-			baton_labelled_init(&steps[step].labelled, laned_step_run, NULL);
-			baton_stamp_set_lane(&steps[step].labelled.stamp, step == 0);
-			cr_assert_eq(baton_submit(&resource, &steps[step].labelled.task), 0);
+			stamped_init(&steps[step].stamped, laned_step_run, NULL);
+			baton_stamp_set_lane(&steps[step].stamped.stamp, step == 0);
+			cr_assert_eq(baton_submit(&resource, &steps[step].stamped.task), 0);
 		}
 		release(&occupant);
 		cr_assert(journal_counts_up(&journal, 1, STEPS));

@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 
 #include <signal.h>
 

@@ -10,16 +10,18 @@
 #include <baton/detach.h>
 #include <baton/fan_out.h>
 #include <baton/io.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
-#include <baton/task_type.h>
+#include <baton/task.h>
 #include <baton/timer.h>
 #include <baton/timers.h>
 #include <baton/manual.h>
 #include <baton/trigger.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 /* ---- Settings: what the resource has ---- */
 
@@ -76,7 +78,7 @@ static struct {
 	struct baton_task task;
 	struct baton_future future;
 	struct baton_future *made; /* by async */
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct typed {
 		struct baton_task task;
 		struct baton_future *future;
@@ -84,7 +86,7 @@ static struct {
 	} typed;
 	struct baton_detached token;
 	struct baton_window window;
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_continuation continuation;
 	struct baton_future promise;
 	struct baton_fan_out *fan_out;
@@ -118,7 +120,7 @@ static int run_windowed(struct baton_task *task)
 {
 	one.entered++;
 	if (one.detaches)
-		MUST(baton_detach(&one.windowed.token, 0) == 0);
+		MUST(baton_detach(&one.windowed.part.token, 0) == 0);
 	return one.status;
 }
 
@@ -178,11 +180,11 @@ static int put_batch(void)
 	return baton_submit_batch(&one.resource, tasks, 1);
 }
 
-static int put_labelled(void)
+static int put_stamped(void)
 {
-	baton_labelled_init(&one.labelled, run, &one.future);
-	baton_stamp_set(&one.labelled.stamp, &one.label);
-	return baton_submit(&one.resource, &one.labelled.task);
+	stamped_init(&one.stamped, run, &one.future);
+	baton_stamp_set(&one.stamped.stamp, &one.label);
+	return baton_submit(&one.resource, &one.stamped.task);
 }
 
 static int put_typed(void)
@@ -193,9 +195,9 @@ static int put_typed(void)
 		.stamp = BATON_TASK_PLACE(struct typed, task, stamp),
 	};
 
+	baton_task_init_of(&one.typed.task, &type);
 	one.typed.future = &one.future;
 	baton_stamp_set(&one.typed.stamp, &one.label);
-	baton_task_init_typed(&one.typed.task, &type);
 	return baton_submit(&one.resource, &one.typed.task);
 }
 
@@ -260,7 +262,7 @@ static int put_item_later(void)
 	return put_items(BATON_FAN_OUT_LATER, NULL);
 }
 
-static int put_labelled_item(void)
+static int put_stamped_item(void)
 {
 	return put_items(0, &one.label);
 }
@@ -351,7 +353,7 @@ static int put_io(void)
 static int put_windowed(void)
 {
 	baton_window_init(&one.window, &one.resource, 1);
-	baton_windowed_init(&one.windowed, &one.window, run_windowed, &one.future);
+	windowed_init(&one.windowed, &one.window, run_windowed, &one.future);
 	baton_stamp_set(&one.windowed.stamp, &one.label);
 	return baton_submit(&one.resource, &one.windowed.task);
 }
@@ -362,7 +364,7 @@ static int put_in_window(void)
 	int error;
 
 	baton_window_init(&one.window, &one.resource, 0);
-	baton_windowed_init(&one.windowed, &one.window, run_windowed, &one.future);
+	windowed_init(&one.windowed, &one.window, run_windowed, &one.future);
 	error = baton_submit(&one.resource, &one.windowed.task);
 	(void)baton_manual_run_until_idle(one.manual);
 	if (!error && (one.end == RUNS || one.end == FAILS))
@@ -409,7 +411,7 @@ static void stop_io(void)
 
 static void stop_windowed(void)
 {
-	cr_assert_eq(baton_windowed_cancel(&one.windowed), 0);
+	cr_assert_eq(baton_window_cancel_task(&one.windowed.task), 0);
 }
 
 static void stop_window(void)
@@ -429,7 +431,7 @@ static const struct sort {
          CAN_DROP | CAN_FAIL | CAN_DETACH | CAN(BY_FUTURE)},
 	{"submit_later", put_later, NULL, NULL, CAN_DROP | CAN(FAILS)},
 	{"submit_batch", put_batch, NULL, &one.future, CAN_DROP | CAN_FAIL | CAN(BY_FUTURE)},
-	{"labelled", put_labelled, NULL, &one.future,
+	{"stamped", put_stamped, NULL, &one.future,
          CAN_DROP | CAN_FAIL | CAN_DETACH | CAN(BY_FUTURE) | CAN(BY_TAG)},
 	{"typed", put_typed, NULL, &one.future,
          CAN_DROP | CAN_FAIL | CAN_DETACH | CAN(BY_FUTURE) | CAN(BY_TAG)},
@@ -443,7 +445,7 @@ static const struct sort {
 	{"try_call", put_try_call, NULL, NULL, CAN(RUNS_AT_ONCE) | CAN(REFUSED)},
 	{"item", put_item, stop_item, NULL, CAN_RUN | CAN_FAIL | CAN(BY_STOP)},
 	{"item, later", put_item_later, stop_item, NULL, CAN_RUN | CAN(FAILS) | CAN(BY_STOP)},
-	{"item, label", put_labelled_item, stop_item, NULL,
+	{"item, label", put_stamped_item, stop_item, NULL,
          CAN_RUN | CAN_FAIL | CAN(BY_STOP) | CAN(BY_TAG)},
 	{"item behind", put_item_behind, NULL, NULL, CAN(AT_ONCE)},
 	{"trigger", put_trigger, stop_trigger, NULL,

@@ -3,6 +3,8 @@
  * whatever their length: see chain.h. */
 #include "chain.h"
 
+#include "../parts.h"
+
 /* ---- Finalisers: of a token, of a window, of a suspension, of the next resource ---- */
 
 static int detach_run(struct baton_task *task)
@@ -70,7 +72,7 @@ static void window_init(struct link *link)
 {
 	resource_of(link);
 	baton_window_init(&link->window, &link->resource, 0);
-	baton_windowed_init(&link->windowed, &link->window, nothing_run, NULL);
+	windowed_init(&link->windowed, &link->window, nothing_run, NULL);
 	baton_task_init(&link->finaliser, cancels_next_window, NULL);
 	expect(link, baton_submit(&link->resource, &link->windowed.task) == 0);
 	expect(link, baton_resource_close_then(&link->resource, &link->finaliser) == 0);
@@ -95,7 +97,7 @@ static void raised_init(struct link *link)
 {
 	resource_of(link);
 	baton_window_init(&link->window, &link->resource, 0);
-	baton_windowed_init(&link->windowed, &link->window, raises_next_window, NULL);
+	windowed_init(&link->windowed, &link->window, raises_next_window, NULL);
 	expect(link, baton_submit(&link->resource, &link->windowed.task) == 0);
 	expect(link, baton_resource_close(&link->resource) == 0);
 }

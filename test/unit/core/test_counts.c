@@ -136,7 +136,8 @@ static void end_it(const struct sort *sort, struct baton_task *filler)
 
 static void complete_detached(const struct sort *sort)
 {
-	struct baton_detached *token = sort->put == put_windowed ? &one.windowed.token : &one.token;
+	struct baton_detached *token =
+		sort->put == put_windowed ? &one.windowed.part.token : &one.token;
 	const int status = one.end == DETACHES_BADLY ? -EIO : 0;
 
 	cr_assert_eq(baton_detached_complete(token, status, NULL), 0);

@@ -60,7 +60,7 @@ static const struct way ways[] = {
          .before = nothing,
          .after = cancel_tag,
          .capture_max = 10,
-         .labelled = true},
+         .stamped = true},
 	{.name = "drop newest",
          .before = fill,
          .after = nothing,
@@ -153,6 +153,6 @@ Test(dropped, each_kind_of_entry_on_each_way_runs_or_tells_somebody_once, .timeo
 {
 	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
 		for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++)
-			if (kinds[kind].labelled || !ways[way].labelled)
+			if (kinds[kind].stamped || !ways[way].stamped)
 				try(&kinds[kind], &ways[way]);
 }

@@ -8,9 +8,11 @@
 
 #include <baton/detach.h>
 #include <baton/hooks.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/undo.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 /* ---- What is told ---- */
 
@@ -44,8 +46,8 @@ struct item {
 	struct baton_window window;
 	union {
 		struct baton_task plain;
-		struct baton_labelled labelled;
-		struct baton_windowed windowed;
+		struct stamped stamped;
+		struct windowed windowed;
 	};
 };
 
@@ -57,11 +59,11 @@ static struct baton_task *item_init(struct item *item, enum kind kind,
 		baton_task_init(&item->plain, fail, NULL);
 		return &item->plain;
 	case LABELLED:
-		baton_labelled_init(&item->labelled, fail, NULL);
-		return &item->labelled.task;
+		stamped_init(&item->stamped, fail, NULL);
+		return &item->stamped.task;
 	default:
 		baton_window_init(&item->window, resource, 1);
-		baton_windowed_init(&item->windowed, &item->window, fail, NULL);
+		windowed_init(&item->windowed, &item->window, fail, NULL);
 		return &item->windowed.task;
 	}
 }

@@ -6,13 +6,15 @@
 
 #include <errno.h>
 
-/* The cancel of a windowed task is a kick: a function of the library that runs under the baton. */
+#include "../parts.h"
+
+/* The cancel of a window's task is a kick: a function of the library that runs under the baton. */
 struct scene {
 	struct stash stash;
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct baton_window window;
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future windowed_future;
 	struct baton_task task;
 	struct baton_future future;
@@ -38,7 +40,7 @@ static struct scene *scene_of(uint32_t capture_max)
 	baton_window_init(&scene->window, &scene->resource, 0);
 	baton_future_init(&scene->future);
 	baton_future_init(&scene->windowed_future);
-	baton_windowed_init(&scene->windowed, &scene->window, never_runs, &scene->windowed_future);
+	windowed_init(&scene->windowed, &scene->window, never_runs, &scene->windowed_future);
 	cr_assert_eq(baton_submit(&scene->resource, &scene->windowed.task), 0);
 	stash_run(&scene->stash);
 	cr_assert(baton_resource_is_idle(&scene->resource));
@@ -55,7 +57,7 @@ static void scene_end(struct scene *scene)
 
 static void kick(struct scene *scene)
 {
-	cr_assert_eq(baton_windowed_cancel(&scene->windowed), 0);
+	cr_assert_eq(baton_window_cancel_task(&scene->windowed.task), 0);
 	scene->complete = baton_future_is_complete(&scene->windowed_future);
 }
 

@@ -15,6 +15,8 @@
 #include <baton/trigger.h>
 #include <baton/window.h>
 
+#include "../parts.h"
+
 #define BYTES 100
 
 struct typed {
@@ -34,9 +36,9 @@ struct scene {
 	struct baton_timers *timers;
 	struct baton_window window;
 	/* One of each sort. */
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct typed typed;
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_trigger trigger;
 	struct baton_timer timer;
 	struct baton_future *future;
@@ -113,12 +115,11 @@ static void post_cancelled(void *arg)
 
 /* ---- The sorts: each submits one entry with the label ---- */
 
-static void submit_labelled(struct scene *scene, const struct baton_label *label)
+static void submit_stamped(struct scene *scene, const struct baton_label *label)
 {
-	baton_labelled_init(&scene->labelled, run, NULL);
-	baton_stamp_set(&scene->labelled.stamp, label);
-	scene->labelled.cancelled = task_cancelled;
-	cr_assert_eq(baton_submit(&scene->resource, &scene->labelled.task), 0);
+	stamped_init(&scene->stamped, run, NULL);
+	baton_stamp_set(&scene->stamped.stamp, label);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->stamped.task), 0);
 }
 
 static void submit_typed(struct scene *scene, const struct baton_label *label)
@@ -129,17 +130,15 @@ static void submit_typed(struct scene *scene, const struct baton_label *label)
 		.stamp = BATON_TASK_PLACE(struct typed, task, stamp),
 	};
 
-	baton_task_init_typed(&scene->typed.task, &type);
-	scene->typed.stamp = (struct baton_stamp)BATON_STAMP_INIT;
+	baton_task_init_of(&scene->typed.task, &type);
 	baton_stamp_set(&scene->typed.stamp, label);
 	cr_assert_eq(baton_submit(&scene->resource, &scene->typed.task), 0);
 }
 
 static void submit_windowed(struct scene *scene, const struct baton_label *label)
 {
-	baton_windowed_init(&scene->windowed, &scene->window, run, NULL);
+	windowed_init(&scene->windowed, &scene->window, run, NULL);
 	baton_stamp_set(&scene->windowed.stamp, label);
-	scene->windowed.cancelled = task_cancelled;
 	cr_assert_eq(baton_submit(&scene->resource, &scene->windowed.task), 0);
 }
 
@@ -216,7 +215,7 @@ static const struct {
 	const char *name;
 	void (*submit)(struct scene *scene, const struct baton_label *label);
 } sorts[] = {
-	{"labelled", submit_labelled},
+	{"stamped", submit_stamped},
 	{"typed", submit_typed},
 	{"windowed", submit_windowed},
 	{"trigger", fire_trigger},
@@ -241,6 +240,7 @@ static void scene_init(struct scene *scene)
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
 	scene->config.capture_max = BATON_CAPTURE_NONE;
+	scene->config.cancelled = task_cancelled;
 	baton_resource_init(&scene->resource, &scene->config);
 	baton_lanes_init(&scene->lanes, scene->array, 2, NULL);
 	scene->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
@@ -381,7 +381,7 @@ Test(label, with_no_such_lane_is_refused, .timeout = 5)
 /* ---- A window whose tasks have lanes and bytes ---- */
 
 struct packet {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	char name;
 };
 
@@ -390,7 +390,7 @@ static int send(struct baton_task *task)
 	struct packet *packet = baton_container_of(task, struct packet, windowed.task);
 
 	note(packet->name);
-	return baton_detach(&packet->windowed.token, 0);
+	return baton_detach(&packet->windowed.part.token, 0);
 }
 
 Test(label, says_in_which_order_what_waits_in_a_window_starts, .timeout = 5)
@@ -408,14 +408,14 @@ Test(label, says_in_which_order_what_waits_in_a_window_starts, .timeout = 5)
 	baton_window_set_lanes(&window, lanes, 3);
 	for (int i = 0; i < 6; i++) {
 		packets[i].name = (char)('a' + i);
-		baton_windowed_init(&packets[i].windowed, &window, send, NULL);
+		windowed_init(&packets[i].windowed, &window, send, NULL);
 		baton_stamp_set(&packets[i].windowed.stamp, &labels[i]);
 		cr_assert_eq(baton_submit(&session, &packets[i].windowed.task), 0);
 	}
 	for (int i = 0; i < 6; i++)
-		cr_assert_eq(
-			baton_detached_complete(&packets[order[i] - 'a'].windowed.token, 0, NULL),
-			0);
+		cr_assert_eq(baton_detached_complete(&packets[order[i] - 'a'].windowed.part.token,
+		                                     0, NULL),
+		             0);
 	cr_expect_str_eq(journal, order);
 	resource_end(&session);
 	baton_window_deinit(&window);

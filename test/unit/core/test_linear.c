@@ -13,6 +13,8 @@
 #include <baton/suspend.h>
 #include <baton/window.h>
 
+#include "../parts.h"
+
 enum { SOME = 200 };
 
 struct many;
@@ -21,7 +23,7 @@ struct piece {
 	struct baton_task task;
 	struct baton_future future;
 	struct baton_detached token;
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future windowed_future;
 	struct many *many;
 	size_t index;
@@ -151,8 +153,8 @@ static struct many *many_of(const struct how *how, size_t count)
 		baton_future_init(&piece->future);
 		baton_task_init(&piece->task, how->fn, &piece->future);
 		baton_future_init(&piece->windowed_future);
-		baton_windowed_init(&piece->windowed, &many->windows[i % 2], never_runs,
-		                    &piece->windowed_future);
+		windowed_init(&piece->windowed, &many->windows[i % 2], never_runs,
+		              &piece->windowed_future);
 	}
 	return many;
 }
@@ -404,7 +406,7 @@ static void cancel_windowed(struct many *many, const struct how *how)
 		if (how->served != IDLE)
 			leave(many, i, i % 2);
 		touched_hide();
-		cr_assert_eq(baton_windowed_cancel(&piece->windowed), 0);
+		cr_assert_eq(baton_window_cancel_task(&piece->windowed.task), 0);
 		if (how->served == AFTER_EACH)
 			serve(many);
 		if (how->served == AFTER_ALL)

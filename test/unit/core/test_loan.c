@@ -196,7 +196,7 @@ Test(loan, a_batch_pays_for_all_its_tasks, .timeout = 10)
 	queue_begin(&queue, 1000);
 	put_many(&queue, FIRST);
 	for (int i = 0; i < BATCH; i++)
-		tasks[i] = &entry_new(&queue, NULL)->labelled.task;
+		tasks[i] = &entry_new(&queue, NULL)->stamped.task;
 	cr_assert_eq(baton_submit_batch(&queue.resource, tasks, BATCH), 0);
 	cr_assert_eq(waiting(&queue), 1000 + FIRST - (LIMIT - 1));
 	queue_end(&queue);
@@ -213,7 +213,7 @@ Test(loan, futures_complete_as_ever, .timeout = 10)
 	for (int i = 0; i < COUNT; i++) {
 		baton_future_init(&futures[i]);
 		cr_assert_eq(baton_submit(&queue.resource,
-		                          &entry_new(&queue, &futures[i])->labelled.task),
+		                          &entry_new(&queue, &futures[i])->stamped.task),
 		             0);
 	}
 	for (int i = 0; i + LIMIT < COUNT; i++)
@@ -231,7 +231,7 @@ Test(loan, a_closed_resource_refuses_and_touches_nothing, .timeout = 10)
 	put_many(&queue, FIRST);
 	cr_assert_eq(baton_resource_close(&queue.resource), 0);
 	entry = entry_new(&queue, &future);
-	cr_assert_eq(baton_submit(&queue.resource, &entry->labelled.task), -EPIPE);
+	cr_assert_eq(baton_submit(&queue.resource, &entry->stamped.task), -EPIPE);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	free(entry);
 	queue.submitted--;
@@ -245,9 +245,9 @@ Test(loan, never_where_the_limit_is_0_nor_by_submit_later, .timeout = 10)
 
 	queue_begin(&queue, 100);
 	for (unsigned i = 0; i < FIRST + 2; i++)
-		cr_assert_eq(baton_submit_later(&queue.resource,
-		                                &entry_new(&queue, NULL)->labelled.task),
-		             0);
+		cr_assert_eq(
+			baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->stamped.task),
+			0);
 	cr_assert_eq(waiting(&queue), 100 + (int)FIRST + 2);
 	queue_end(&queue);
 
@@ -272,11 +272,11 @@ Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
 	baton_bound_init(&bound, &bound_config);
 	baton_resource_init(&queue.resource, &config);
 	baton_resource_set_bound(&queue.resource, &bound);
-	cr_assert_eq(baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->labelled.task),
+	cr_assert_eq(baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->stamped.task),
 	             0);
 	for (int i = 0; i < 500; i++) {
 		struct entry *entry = entry_new(&queue, NULL);
-		int error = baton_submit(&queue.resource, &entry->labelled.task);
+		int error = baton_submit(&queue.resource, &entry->stamped.task);
 
 		if (!error)
 			continue;
@@ -313,14 +313,14 @@ Test(loan, a_task_may_suspend_its_resource_in_a_loan, .timeout = 10)
 	put_many(&queue, FIRST - 1);
 	suspender.queue = &queue;
 	suspender.number = 0;
-	baton_task_init(&suspender.labelled.task, suspend_run, NULL);
-	cr_assert_eq(baton_submit(&queue.resource, &suspender.labelled.task), 0);
+	baton_task_init(&suspender.stamped.task, suspend_run, NULL);
+	cr_assert_eq(baton_submit(&queue.resource, &suspender.stamped.task), 0);
 	/* Three loans come to the suspender, and no further. */
 	put_many(&queue, 3);
 	before = waiting(&queue);
 	put_many(&queue, 10);
 	cr_assert_eq(waiting(&queue), before + 10);
 	suspender.number = -1;
-	(void)suspend_run(&suspender.labelled.task);
+	(void)suspend_run(&suspender.stamped.task);
 	queue_end(&queue);
 }

@@ -133,7 +133,7 @@ static void then_close(struct outer *outer)
 	struct entry *late = entry_new(outer->queue, NULL);
 
 	queue_end_waiting(outer->queue);
-	cr_assert_eq(baton_submit(&outer->queue->resource, &late->labelled.task), -EPIPE);
+	cr_assert_eq(baton_submit(&outer->queue->resource, &late->stamped.task), -EPIPE);
 	free(late);
 }
 

@@ -19,6 +19,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../parts.h"
+
 enum { COUNT = 64 };
 
 struct many {
@@ -28,7 +30,7 @@ struct many {
 	struct baton_lane lane;
 	struct baton_lanes lanes;
 	struct baton_window window;
-	struct baton_windowed windowed[COUNT];
+	struct windowed windowed[COUNT];
 	struct baton_future futures[COUNT];
 	char *pages;
 	size_t page_size;
@@ -77,7 +79,7 @@ static struct many *many_of(bool with_lane)
 	baton_window_init(&many->window, &many->resource, 0);
 	for (int i = 0; i < COUNT; i++) {
 		baton_future_init(&many->futures[i]);
-		baton_windowed_init(&many->windowed[i], &many->window, runs, &many->futures[i]);
+		windowed_init(&many->windowed[i], &many->window, runs, &many->futures[i]);
 		cr_assert_eq(baton_submit(&many->resource, &many->windowed[i].task), 0);
 	}
 	cr_assert_eq(baton_submit_later(&many->resource, &task), 0);
@@ -151,7 +153,7 @@ static void awaits(struct many *many, enum between between)
 		if (between == CANCEL_PENDING)
 			cr_assert_eq(baton_resource_cancel_pending(&many->resource), 0);
 		if (between == KICK)
-			cr_assert_eq(baton_windowed_cancel(&many->windowed[i]), 0);
+			cr_assert_eq(baton_window_cancel_task(&many->windowed[i].task), 0);
 		await_in_vain(many, i);
 		show_all(many);
 	}
@@ -200,7 +202,7 @@ static void look(struct many *many, int i, enum looks looks)
 	if (looks == CANCEL_ALL || looks == CANCEL_ALL_BEFORE)
 		cr_assert_eq(baton_resource_cancel_pending(&many->resource), 0);
 	if (looks == KICK_BEFORE)
-		cr_assert_eq(baton_windowed_cancel(&many->windowed[i]), 0);
+		cr_assert_eq(baton_window_cancel_task(&many->windowed[i].task), 0);
 	cr_assert_eq(baton_resource_suspend(&many->resource, &suspension), 0);
 	if (looks == CANCEL_ALL)
 		cr_assert_eq(baton_resource_cancel_pending(&many->resource), 0);

@@ -10,7 +10,7 @@
 #include <baton/epoch.h>
 #include <baton/group.h>
 #include <baton/hooks.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/registry.h>
 #include <baton/stats.h>
@@ -20,6 +20,8 @@
 #include <baton/loop.h>
 #include <baton/undo.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 /* ---- Outside of a task, or in the wrong one ---- */
 
@@ -170,9 +172,9 @@ static struct baton_window window = BATON_WINDOW_INIT(&topic, 0);
 
 static void window_with_tasks(void)
 {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 
-	baton_windowed_init(&windowed, &window, idle_run, NULL);
+	windowed_init(&windowed, &window, idle_run, NULL);
 	MUST(baton_submit(&topic, &windowed.task) == 0);
 	baton_window_deinit(&window);
 }
@@ -180,9 +182,9 @@ static void window_with_tasks(void)
 static void window_of_another(void)
 {
 	struct baton_resource other = BATON_RESOURCE_INIT(NAMED("topic/8"));
-	struct baton_windowed windowed;
+	struct windowed windowed;
 
-	baton_windowed_init(&windowed, &window, idle_run, NULL);
+	windowed_init(&windowed, &window, idle_run, NULL);
 	(void)baton_submit(&other, &windowed.task);
 }
 
@@ -260,10 +262,10 @@ static void too_many_lanes(void)
 
 static void no_such_lane(void)
 {
-	struct baton_labelled labelled;
+	struct stamped stamped;
 
-	baton_labelled_init(&labelled, idle_run, NULL);
-	baton_stamp_set_lane(&labelled.stamp, BATON_LANES_MAX);
+	stamped_init(&stamped, idle_run, NULL);
+	baton_stamp_set_lane(&stamped.stamp, BATON_LANES_MAX);
 }
 
 static void strange_bound(void)

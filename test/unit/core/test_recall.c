@@ -40,7 +40,7 @@ static void scene_begin(struct scene *scene, int before, int behind, struct bato
 	queue->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	queue->config.executor = baton_pool_executor(scene->pool);
 	baton_resource_init(&queue->resource, &queue->config);
-	cr_assert_eq(baton_submit_later(&queue->resource, &entry_new(queue, future)->labelled.task),
+	cr_assert_eq(baton_submit_later(&queue->resource, &entry_new(queue, future)->stamped.task),
 	             0);
 	others_submit(scene, behind);
 	cr_assert_eq(atomic_load(&queue->ran), 0);

@@ -7,6 +7,8 @@
 
 #include <baton/window.h>
 
+#include "../parts.h"
+
 /* A closed resource in whose window so many tasks wait. */
 enum { TASKS = 1000 };
 
@@ -22,7 +24,7 @@ struct crowd {
 };
 
 struct member {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct crowd *crowd;
 };
 
@@ -61,7 +63,7 @@ static void crowd_gathers(struct crowd *crowd)
 		struct member *member = &crowd->members[i];
 
 		member->crowd = crowd;
-		baton_windowed_init(&member->windowed, &crowd->window, crowd_run, NULL);
+		windowed_init(&member->windowed, &crowd->window, crowd_run, NULL);
 		cr_assert_eq(baton_submit(&crowd->resource, &member->windowed.task), 0);
 	}
 	(void)baton_manual_run_until_idle(crowd->manual);
@@ -138,7 +140,7 @@ Test(stay, who_raises_a_window_inside_a_task_runs_one, .timeout = 10)
 
 /* A token is complete, and lets the other tasks in the window start. */
 struct held {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	int detached;
 };
 
@@ -146,7 +148,7 @@ static int held_run(struct baton_task *task)
 {
 	struct held *held = baton_container_of(task, struct held, windowed.task);
 
-	held->detached = baton_detach(&held->windowed.token, 0);
+	held->detached = baton_detach(&held->windowed.part.token, 0);
 	return 0;
 }
 
@@ -161,7 +163,7 @@ static int acks_run(struct baton_task *task)
 {
 	struct acks *acks = baton_container_of(task, struct acks, task);
 
-	MUST(baton_detached_complete(&acks->held->windowed.token, 0, NULL) == 0);
+	MUST(baton_detached_complete(&acks->held->windowed.part.token, 0, NULL) == 0);
 	acks->ran = acks->crowd->ran;
 	return 0;
 }
@@ -173,7 +175,7 @@ Test(stay, who_completes_a_token_inside_a_task_runs_one, .timeout = 10)
 	struct held held;
 	struct acks acks = {BATON_TASK_INIT(acks_run, NULL), &held, crowd, 0};
 
-	baton_windowed_init(&held.windowed, &crowd->window, held_run, NULL);
+	windowed_init(&held.windowed, &crowd->window, held_run, NULL);
 	cr_assert_eq(baton_submit(&crowd->resource, &held.windowed.task), 0);
 	cr_assert_eq(held.detached, 0);
 	crowd_gathers(crowd);

@@ -9,7 +9,7 @@ static void queue(struct scene *scene, struct mark_step *steps, int first, int c
 {
 	for (int i = 0; i < count; i++) {
 		mark_step_init(&steps[i], scene, first + i, 0, NULL);
-		baton_stamp_set_tag(&steps[i].labelled.stamp, tag);
+		baton_stamp_set_tag(&steps[i].stamped.stamp, tag);
 		MUST(mark_step_submit(&steps[i], scene) == 0);
 	}
 }
@@ -49,7 +49,7 @@ Test(tag, a_future_is_cancelled_and_has_never_been_running, .timeout = 10)
 	scene_begin(scene, 0, false);
 	occupy(&scene->occupant, &scene->resource);
 	mark_step_init(&step, scene, 0, 0, &future);
-	baton_stamp_set_tag(&step.labelled.stamp, &tag);
+	baton_stamp_set_tag(&step.stamped.stamp, &tag);
 	cr_assert_eq(mark_step_submit(&step, scene), 0);
 	baton_tag_cancel(&tag);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING, "it is the runner who completes");
@@ -67,14 +67,14 @@ Test(tag, on_the_short_paths_too_an_old_stamp_is_cancelled, .timeout = 10)
 	struct baton_tag tag = BATON_TAG_INIT;
 	struct baton_future future;
 	struct mark_step steps[4];
-	struct baton_task *tasks[2] = {&steps[2].labelled.task, &steps[3].labelled.task};
+	struct baton_task *tasks[2] = {&steps[2].stamped.task, &steps[3].stamped.task};
 
 	scene->config.cancelled = mark_step_cancelled;
 	baton_resource_init(&scene->resource, &scene->config);
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i == 1 ? &future : NULL);
 		if (i != 3)
-			baton_stamp_set_tag(&steps[i].labelled.stamp, &tag);
+			baton_stamp_set_tag(&steps[i].stamped.stamp, &tag);
 	}
 	baton_tag_cancel(&tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), 0);
@@ -84,10 +84,10 @@ Test(tag, on_the_short_paths_too_an_old_stamp_is_cancelled, .timeout = 10)
 	cr_assert(JOURNAL_IS(&scene->journal, 3));
 	cr_assert(JOURNAL_IS(&scene->cancelled, 0, 2));
 	/* Stamped anew it runs. */
-	baton_stamp_set_tag(&steps[0].labelled.stamp, &tag);
+	baton_stamp_set_tag(&steps[0].stamped.stamp, &tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), 0);
 	baton_tag_cancel(&tag);
-	baton_stamp_set_tag(&steps[2].labelled.stamp, NULL);
+	baton_stamp_set_tag(&steps[2].stamped.stamp, NULL);
 	cr_assert_eq(mark_step_submit(&steps[2], scene), 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 3, 0, 2));
 	resource_end(&scene->resource);
@@ -155,7 +155,7 @@ Test(tag, a_post_that_does_not_hold_its_tag_is_cancelled_too, .timeout = 10)
 
 	scene_begin(scene, 2, false);
 	mark_step_init(&step, scene, 0, 0, NULL);
-	baton_stamp_hold_tag(&step.labelled.stamp, NULL);
+	baton_stamp_hold_tag(&step.stamped.stamp, NULL);
 	occupy(&scene->occupant, &scene->resource);
 	cr_assert_eq(mark_step_submit(&step, scene), 0);
 	for (int i = 0; i < 3; i++)
@@ -183,7 +183,7 @@ Test(tag, held_is_let_go_once_however_a_task_ends, .timeout = 10)
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 5; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i == 3 ? NULL : &futures[i]);
-		baton_stamp_hold_tag(&steps[i].labelled.stamp, &tag);
+		baton_stamp_hold_tag(&steps[i].stamped.stamp, &tag);
 		if (i < 4)
 			cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 		if (i == 3)
@@ -199,11 +199,11 @@ Test(tag, held_is_let_go_once_however_a_task_ends, .timeout = 10)
 	/* Refused it keeps its stamp, until that is taken away; stamped again it holds once. */
 	cr_assert_eq(baton_resource_close(&scene->resource), 0);
 	mark_step_init(&steps[0], scene, 5, 0, NULL);
-	baton_stamp_hold_tag(&steps[0].labelled.stamp, &tag);
-	baton_stamp_hold_tag(&steps[0].labelled.stamp, &tag);
+	baton_stamp_hold_tag(&steps[0].stamped.stamp, &tag);
+	baton_stamp_hold_tag(&steps[0].stamped.stamp, &tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), -EPIPE);
 	cr_assert_eq(baton_tag_held(&tag), 1);
-	baton_stamp_set_tag(&steps[0].labelled.stamp, NULL);
+	baton_stamp_set_tag(&steps[0].stamped.stamp, NULL);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	scene_end(scene);
 }
@@ -218,8 +218,8 @@ Test(tag, a_continuation_that_is_refused_lets_go, .timeout = 10)
 
 	scene_begin(scene, 0, false);
 	mark_step_init(&step, scene, 7, 0, NULL);
-	baton_stamp_hold_tag(&step.labelled.stamp, &tag);
-	baton_continuation_task(&continuation, &scene->resource, &step.labelled.task);
+	baton_stamp_hold_tag(&step.stamped.stamp, &tag);
+	baton_continuation_task(&continuation, &scene->resource, &step.stamped.task);
 	baton_future_then(&promise, &continuation);
 	cr_assert_eq(baton_resource_close(&scene->resource), 0);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);

@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include <baton/bound.h>
-#include <baton/task_type.h>
+#include <baton/task.h>
 
 enum sort { PUBLISH, ACKNOWLEDGE, UNTYPED, SILENT, SORTS };
 
@@ -69,11 +69,11 @@ static const struct baton_task_type types[SORTS] = {
 
 static void item_init(struct item *item, enum sort sort, struct baton_future *future)
 {
-	item->future = future;
 	if (sort == UNTYPED)
 		baton_task_init(&item->task, run, NULL);
 	else
-		baton_task_init_typed(&item->task, &types[sort]);
+		baton_task_init_of(&item->task, &types[sort]);
+	item->future = future;
 }
 
 struct scene {

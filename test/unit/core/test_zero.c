@@ -8,6 +8,8 @@
 #include <baton/hooks.h>
 #include <baton/manual.h>
 
+#include "../parts.h"
+
 static int hook(struct baton_resource *resource)
 {
 	return 0;
@@ -211,13 +213,13 @@ Test(zero, is_the_greatest_number_of_a_bounds_tasks, .timeout = 10)
 
 Test(zero, is_all_that_a_new_label_says, .timeout = 5)
 {
-	struct baton_labelled labelled;
+	struct stamped stamped;
 
-	memset(&labelled, 0xff, sizeof(labelled));
-	baton_labelled_init(&labelled, mark_step_run, NULL);
-	cr_assert_eq(labelled.stamp._lane, 0);
-	cr_assert_eq(labelled.stamp._bytes, 0);
-	cr_assert_null(labelled.stamp._tag);
-	cr_assert_not(labelled.stamp._holds);
-	cr_assert_null(labelled._future);
+	memset(&stamped, 0xff, sizeof(stamped));
+	stamped_init(&stamped, mark_step_run, NULL);
+	cr_assert_eq(stamped.stamp._lane, 0);
+	cr_assert_eq(stamped.stamp._bytes, 0);
+	cr_assert_null(stamped.stamp._tag);
+	cr_assert_not(stamped.stamp._holds);
+	cr_assert_null(stamped.future);
 }

@@ -6,7 +6,7 @@
 #include "ledger.h"
 #include "stash.h"
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 
 /* Enough for several nodes of held-back futures, and for more wakes than are gathered at once. */
 #define MANY 200

@@ -6,7 +6,7 @@
 #include "base/futex.h"
 #include "inspect/board.h"
 
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 
 #include <fcntl.h>
@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "../parts.h"
 
 static struct baton_board *board_of(uint32_t resources, const char *path)
 {
@@ -101,7 +103,7 @@ Test(board, of_an_async_and_a_call_the_function_is_shown, .timeout = 10)
 	const struct baton_label label = {.lane = 1};
 	struct baton_board *board = board_of(1, NULL);
 	struct looked looked[3];
-	const struct baton_call_options labelled = {
+	const struct baton_call_options stamped = {
 		.fn = look_call, .arg = &looked[1], .label = &label};
 	struct baton_future *futures[2];
 	struct occupant occupant;
@@ -111,7 +113,7 @@ Test(board, of_an_async_and_a_call_the_function_is_shown, .timeout = 10)
 		looked[i] = (struct looked){.stats = &board->file->line[0].stats};
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_async(&resource, look_call, &looked[0], &futures[0]), 0);
-	cr_assert_eq(baton_async_with(&resource, &labelled, &futures[1]), 0);
+	cr_assert_eq(baton_async_with(&resource, &stamped, &futures[1]), 0);
 	release(&occupant);
 	cr_assert_eq(baton_resource_await(&resource), 0);
 	cr_assert_eq(looked[0].function, (uintptr_t)look_call);
@@ -275,12 +277,12 @@ Test(board, a_lane_knows_its_oldest_also_behind_the_mark, .timeout = 10)
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = board_of(1, NULL);
 	struct baton__gauge *gauge = &board->file->line[0].gauge;
-	struct baton_labelled tasks[3];
+	struct stamped tasks[3];
 
 	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
 	gauge->lanes = 2;
 	for (int i = 0; i < 3; i++) {
-		baton_labelled_init(&tasks[i], look_task, NULL);
+		stamped_init(&tasks[i], look_task, NULL);
 		baton_stamp_set_lane(&tasks[i].stamp, 1);
 		tasks[i].task._next = i < 2 ? &tasks[i + 1].task : NULL;
 	}

@@ -8,10 +8,12 @@
 #include <baton/admission.h>
 #include <baton/board.h>
 #include <baton/io.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/timer.h>
 #include <baton/trigger.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 Test(gauge, each_bucket_begins_where_the_last_one_ends, .timeout = 10)
 {
@@ -231,8 +233,8 @@ static void expect_admitted(void)
 
 Test(gauge, the_programs_function_is_shown, .timeout = 20)
 {
-	struct baton_labelled labelled;
-	struct baton_windowed windowed;
+	struct stamped stamped;
+	struct windowed windowed;
 	struct baton_trigger trigger;
 	struct baton_window window;
 	struct baton_board *board;
@@ -244,14 +246,14 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	baton_resource_init(&shown, NAMED("shown"));
 	cr_assert_eq(baton_board_join(board, &shown, NULL, &stats), 0);
-	baton_labelled_init(&labelled, task_runs, NULL);
-	cr_assert_eq(baton_submit(&shown, &labelled.task), 0);
-	expect_seen((uintptr_t)task_runs, "labelled");
+	stamped_init(&stamped, task_runs, NULL);
+	cr_assert_eq(baton_submit(&shown, &stamped.task), 0);
+	expect_seen((uintptr_t)task_runs, "stamped");
 	baton_task_init(&task, shower_runs, NULL);
 	cr_assert_eq(baton_submit(&shown, &task), 0);
 	expect_seen((uintptr_t)another_runs, "shown by the task");
 	baton_window_init(&window, &shown, 1);
-	baton_windowed_init(&windowed, &window, task_runs, NULL);
+	windowed_init(&windowed, &window, task_runs, NULL);
 	cr_assert_eq(baton_submit_later(&shown, &windowed.task), 0);
 	expect_seen((uintptr_t)task_runs, "windowed");
 	baton_window_deinit(&window);
@@ -282,8 +284,8 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 struct queue {
 	struct baton__times times;
 	struct baton__gauge gauge;
-	struct baton_labelled tasks[WAITING_MAX];
-	struct baton_labelled *waiting[WAITING_MAX]; /* oldest first */
+	struct stamped tasks[WAITING_MAX];
+	struct stamped *waiting[WAITING_MAX]; /* oldest first */
 	size_t count;
 	size_t shown; /* lanes with times of their own */
 	const struct baton_task *marked[BATON__GAUGE_LANES];
@@ -293,12 +295,12 @@ struct queue {
 
 static size_t lane_in(const struct queue *queue, const struct baton_task *task)
 {
-	const size_t lane = baton_container_of(task, struct baton_labelled, task)->stamp._lane;
+	const size_t lane = baton_container_of(task, struct stamped, task)->stamp._lane;
 
 	return lane < queue->shown ? lane : queue->shown - 1;
 }
 
-static struct baton_labelled *unused(struct queue *queue)
+static struct stamped *unused(struct queue *queue)
 {
 	for (size_t i = 0; i < WAITING_MAX; i++) {
 		bool used = false;
@@ -317,9 +319,9 @@ static void push(struct queue *queue, uint64_t *state)
 	size_t first = queue->count, count = 1 + rng_below(state, 3);
 
 	for (size_t i = 0; i < count; i++) {
-		struct baton_labelled *task = unused(queue);
+		struct stamped *task = unused(queue);
 
-		baton_labelled_init(task, task_runs, NULL);
+		stamped_init(task, task_runs, NULL);
 		baton_stamp_set_lane(&task->stamp, (uint8_t)rng_below(state, 6));
 		if (i)
 			queue->waiting[queue->count - 1]->task._next = &task->task;
@@ -423,10 +425,10 @@ Test(gauge, a_task_has_waited_since_its_mark_and_for_no_time_if_that_is_yet_to_c
 	static struct baton__times times;
 	struct baton__gauge gauge = {.lanes = 1, .times = &times};
 	const uint64_t begin = now_ns() - 1000000;
-	struct baton_labelled task;
+	struct stamped task;
 	uint64_t lasted;
 
-	baton_labelled_init(&task, task_runs, NULL);
+	stamped_init(&task, task_runs, NULL);
 	for (int i = 0; i < 2; i++) {
 		baton__gauge_pushed(&gauge, &task.task, 1);
 		times.lane[0].marked_ns = i ? UINT64_MAX : begin;

@@ -158,9 +158,9 @@ Test(stuck, a_full_window, .timeout = 10)
 		cr_assert_eq(baton_submit(&resource, &messages[i].windowed.task), 0);
 		expect(i ? BATON__CAUSE_WINDOW : BATON__CAUSE_NONE);
 	}
-	cr_assert_eq(baton_detached_complete(&messages[0].windowed.token, 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&messages[0].windowed.part.token, 0, NULL), 0);
 	expect(BATON__CAUSE_NONE);
-	cr_assert_eq(baton_detached_complete(&messages[1].windowed.token, 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&messages[1].windowed.part.token, 0, NULL), 0);
 	baton_window_deinit(&window);
 	end();
 }

@@ -112,7 +112,7 @@ Test(bound, a_batch_is_accepted_or_refused_as_a_whole, .timeout = 10)
 		scene_begin(scene, 0, true);
 		for (int i = 0; i < 4; i++) {
 			mark_step_init(&steps[i], scene, i, 0, NULL);
-			tasks[i] = &steps[i].labelled.task;
+			tasks[i] = &steps[i].stamped.task;
 		}
 		if (busy)
 			occupy(&scene->occupant, &scene->resource);
@@ -164,7 +164,7 @@ Test(bound, the_newest_is_complete_before_its_submit_returns, .timeout = 10)
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i < 2 ? &futures[i] : NULL);
-		baton_stamp_hold_tag(&steps[i].labelled.stamp, &tag);
+		baton_stamp_hold_tag(&steps[i].stamped.stamp, &tag);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
 	cr_assert_eq(baton_future_state(&futures[0]), BATON_PENDING);
@@ -282,7 +282,7 @@ Test(bound, room_comes_back_by_every_way_out, .timeout = 10)
 	scene_end(scene);
 }
 
-Test(bound, the_bytes_of_a_labelled_post_count, .timeout = 10)
+Test(bound, the_bytes_of_a_stamped_post_count, .timeout = 10)
 {
 	struct scene *scene = scene_create();
 	struct baton_label label = {.bytes = 60};
@@ -361,7 +361,7 @@ Test(bound, under_load_what_is_accepted_runs_and_all_the_room_comes_back, .timeo
 		cr_assert_eq(pushers[i].accepted, pushers[i].ran);
 	for (int i = 0; i < 5; i++) {
 		mark_step_init(&steps[i], scene, i, 0, NULL);
-		tasks[i] = &steps[i].labelled.task;
+		tasks[i] = &steps[i].stamped.task;
 	}
 	cr_assert_eq(baton_submit_batch(&scene->resource, tasks, 5), 0, "no room is lost");
 	cr_assert_eq(baton_resource_await(&scene->resource), 0);

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "../parts.h"
+
 #define MAX 4
 
 struct scene {
@@ -142,7 +144,7 @@ Test(bound_wait, a_sleeper_is_woken_by_room, .timeout = 10)
 
 static int detaches(struct baton_task *task)
 {
-	return baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0);
+	return baton_detach(&baton_container_of(task, struct windowed, task)->part.token, 0);
 }
 
 static uint64_t cpu_ns(void)
@@ -165,14 +167,14 @@ static void *submit_last_later(void *arg)
 Test(bound_wait, a_submitter_sleeps_while_windows_have_all_the_room, .timeout = 10)
 {
 	struct scene *scene = begin(100 * BATON_MILLISECOND, true);
-	struct baton_windowed windowed[MAX + 1];
+	struct windowed windowed[MAX + 1];
 	struct baton_window window;
 	pthread_t thread;
 	uint64_t used;
 
 	baton_window_init(&window, &scene->resource, 1);
 	for (int i = 0; i < MAX + 1; i++) {
-		baton_windowed_init(&windowed[i], &window, detaches, NULL);
+		windowed_init(&windowed[i], &window, detaches, NULL);
 		cr_assert_eq(baton_submit(&scene->resource, &windowed[i].task), 0);
 	}
 	cr_assert_eq(counts_of(scene).tasks, MAX);
@@ -185,11 +187,11 @@ Test(bound_wait, a_submitter_sleeps_while_windows_have_all_the_room, .timeout = 
 	thread = thread_start(submit_last_later, scene);
 	while (counts_of(scene).waited < 3)
 		(void)sched_yield();
-	cr_assert_eq(baton_detached_complete(&windowed[0].token, 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&windowed[0].part.token, 0, NULL), 0);
 	cr_assert_eq((intptr_t)thread_join(thread), 0);
 	stash_run(&scene->stash);
 	for (int i = 1; i < MAX + 1; i++)
-		cr_assert_eq(baton_detached_complete(&windowed[i].token, 0, NULL), 0);
+		cr_assert_eq(baton_detached_complete(&windowed[i].part.token, 0, NULL), 0);
 	cr_assert_eq(counts_of(scene).dropped, 0);
 	end(scene);
 	baton_window_deinit(&window);
@@ -456,7 +458,7 @@ static void *cancel_the_last(void *arg)
 Test(bound_wait, a_cancelled_task_that_is_refused_holds_no_tag, .timeout = 20)
 {
 	struct baton_tag tag = BATON_TAG_INIT;
-	struct baton_labelled last;
+	struct stamped last;
 	intptr_t cancelled;
 
 	do {
@@ -467,7 +469,7 @@ Test(bound_wait, a_cancelled_task_that_is_refused_holds_no_tag, .timeout = 20)
 		occupy(&scene->occupant, &scene->resource);
 		fill(scene);
 		baton_future_init(&given_up);
-		baton_labelled_init(&last, step_run, &given_up);
+		stamped_init(&last, step_run, &given_up);
 		baton_stamp_hold_tag(&last.stamp, &tag);
 		cr_assert_eq(baton_tag_held(&tag), 1);
 		canceller = thread_start(cancel_the_last, scene);

@@ -11,6 +11,8 @@
 #include <baton/undo.h>
 #include <baton/window.h>
 
+#include "../parts.h"
+
 struct fan {
 	struct ledger *ledger;
 	struct baton_fan_out *fan_out;
@@ -232,7 +234,7 @@ Test(combos_hooks, completions_before_a_detach_with_hold_are_made_before_the_she
 /* ---- Windows, labels, bounds ---- */
 
 struct letter {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future future;
 	int runs;
 };
@@ -240,8 +242,8 @@ struct letter {
 static int letter_run(struct baton_task *task)
 {
 	baton_container_of(task, struct letter, windowed.task)->runs++;
-	return baton_detach(&baton_container_of(task, struct letter, windowed.task)->windowed.token,
-	                    0);
+	return baton_detach(
+		&baton_container_of(task, struct letter, windowed.task)->windowed.part.token, 0);
 }
 
 Test(combos_hooks, a_place_is_given_back_when_batch_begin_fails, .timeout = 10)
@@ -254,7 +256,7 @@ Test(combos_hooks, a_place_is_given_back_when_batch_begin_fails, .timeout = 10)
 	baton_window_init(&window, &ledger.resource, 1);
 	for (int i = 0; i < 2; i++) {
 		baton_future_init(&letters[i].future);
-		baton_windowed_init(&letters[i].windowed, &window, letter_run, &letters[i].future);
+		windowed_init(&letters[i].windowed, &window, letter_run, &letters[i].future);
 	}
 	ledger.begin_status = -EIO;
 	cr_assert_eq(baton_submit(&ledger.resource, &letters[0].windowed.task), 0);
@@ -265,7 +267,7 @@ Test(combos_hooks, a_place_is_given_back_when_batch_begin_fails, .timeout = 10)
 	cr_assert_eq(letters[0].runs, 0);
 	cr_assert_eq(letters[1].runs, 1);
 	cr_assert_eq(baton_window_in_flight(&window), 1);
-	cr_assert_eq(baton_detached_complete(&letters[1].windowed.token, 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&letters[1].windowed.part.token, 0, NULL), 0);
 	resource_end(&ledger.resource);
 	baton_window_deinit(&window);
 	cr_assert_eq(resource_counts(&ledger.stats).submitted,
@@ -311,16 +313,16 @@ static void bounded_ledger_end(struct bounded_ledger *bounded)
 Test(combos_hooks, a_cancelled_tag_begins_no_batch, .timeout = 10)
 {
 	struct bounded_ledger bounded;
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_tag tag = BATON_TAG_INIT;
 
 	bounded_ledger_init(&bounded);
-	baton_labelled_init(&labelled, nothing, &future);
-	baton_stamp_set_lane(&labelled.stamp, 1);
-	baton_stamp_hold_tag(&labelled.stamp, &tag);
+	stamped_init(&stamped, nothing, &future);
+	baton_stamp_set_lane(&stamped.stamp, 1);
+	baton_stamp_hold_tag(&stamped.stamp, &tag);
 	baton_tag_cancel(&tag);
-	cr_assert_eq(baton_submit(&bounded.ledger.resource, &labelled.task), 0);
+	cr_assert_eq(baton_submit(&bounded.ledger.resource, &stamped.task), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	cr_assert_eq(bounded.ledger.begun, 0);
@@ -338,7 +340,7 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 	struct bounded_ledger bounded;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct entry entries[3];
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_label label = BATON_LABEL_INIT;
 	struct baton_tag tag = BATON_TAG_INIT;
@@ -346,9 +348,9 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 	bounded_ledger_init(&bounded);
 	entries_init(entries, 3, &bounded.ledger);
 	entries[2].task._future = NULL;
-	baton_labelled_init(&labelled, nothing, &future);
-	baton_stamp_set_lane(&labelled.stamp, 1);
-	baton_stamp_hold_tag(&labelled.stamp, &tag);
+	stamped_init(&stamped, nothing, &future);
+	baton_stamp_set_lane(&stamped.stamp, 1);
+	baton_stamp_hold_tag(&stamped.stamp, &tag);
 	label.tag = &tag;
 	label.hold = true;
 	bounded.ledger.begin_status = -EIO;
@@ -358,7 +360,7 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 	cr_assert_eq(baton_resource_suspend(&bounded.ledger.resource, &suspension), 0);
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &entries[1].task), 0);
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &entries[2].task), 0);
-	cr_assert_eq(baton_submit(&bounded.ledger.resource, &labelled.task), 0);
+	cr_assert_eq(baton_submit(&bounded.ledger.resource, &stamped.task), 0);
 	cr_assert_eq(baton_post_with(&bounded.ledger.resource,
 	                             &(struct baton_call_options){
 					     .fn = refused, .arg = NULL, .label = &label}),

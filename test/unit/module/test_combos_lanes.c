@@ -27,8 +27,7 @@ struct suspender {
 
 static int suspend_run(struct baton_task *task)
 {
-	struct suspender *suspender =
-		baton_container_of(task, struct suspender, step.labelled.task);
+	struct suspender *suspender = baton_container_of(task, struct suspender, step.stamped.task);
 
 	suspender->result =
 		baton_resource_suspend(&suspender->scene->resource, &suspender->suspension);
@@ -48,7 +47,7 @@ Test(combos_lanes, a_suspension_overtakes_all_lanes, .timeout = 10)
 	cr_assert_eq(baton_resource_suspend(&scene->resource, &first), 0);
 	submit_low_first(scene, before, 1);
 	mark_step_init(&suspender.step, scene, 5, 0, NULL);
-	suspender.step.labelled._fn = suspend_run;
+	suspender.step.stamped.fn = suspend_run;
 	cr_assert_eq(mark_step_submit(&suspender.step, scene), 0);
 	cr_assert_eq(scene->journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&first), 0);
@@ -74,7 +73,7 @@ Test(combos_lanes, what_is_sorted_is_not_forgotten_at_the_resume, .timeout = 10)
 	scene_begin(scene, 3, false);
 	cr_assert_eq(baton_resource_suspend(&scene->resource, &first), 0);
 	mark_step_init(&suspender.step, scene, 5, 0, NULL);
-	suspender.step.labelled._fn = suspend_run;
+	suspender.step.stamped.fn = suspend_run;
 	cr_assert_eq(mark_step_submit(&suspender.step, scene), 0);
 	submit_low_first(scene, steps, 1);
 	cr_assert_eq(baton_resource_resume(&first), 0);
@@ -154,8 +153,8 @@ Test(combos_lanes, a_cancelled_job_leaves_nothing_in_lanes_window_and_bound, .ti
 	cr_assert_eq(baton_future_state(&messages[1].future), BATON_PENDING);
 	cr_assert_eq(baton_window_in_flight(&window), 1);
 	/* The one that waits starts all the same: there is nobody but this thread. */
-	cr_assert_eq(baton_detached_complete(&messages[0].windowed.token, 0, NULL), 0);
-	cr_assert_eq(baton_detached_complete(&messages[1].windowed.token, 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&messages[0].windowed.part.token, 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&messages[1].windowed.part.token, 0, NULL), 0);
 	mark_step_init(&late, scene, 9, 2, NULL);
 	cr_assert_eq(mark_step_submit(&late, scene), 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 1, 3, 9));
@@ -180,7 +179,7 @@ struct holder {
 
 static int hold_run(struct baton_task *task)
 {
-	struct holder *holder = baton_container_of(task, struct holder, step.labelled.task);
+	struct holder *holder = baton_container_of(task, struct holder, step.stamped.task);
 
 	(void)mark_step_run(task);
 	holder->result = baton_detach(&holder->token, BATON_DETACH_EXCLUSIVE);
@@ -208,8 +207,8 @@ Test(combos_lanes, an_await_sees_through_a_held_queue, .timeout = 10)
 	scene->config.executor = &stash.executor;
 	scene_begin(scene, 3, true);
 	mark_step_init(&holder.step, scene, 5, 0, NULL);
-	holder.step.labelled._fn = hold_run;
-	MUST(baton_submit_later(&scene->resource, &holder.step.labelled.task) == 0);
+	holder.step.stamped.fn = hold_run;
+	MUST(baton_submit_later(&scene->resource, &holder.step.stamped.task) == 0);
 	submit_low_first(scene, steps, 1);
 	thread = thread_start(await_main, &scene->resource);
 	gate_pass(&holder.held);

@@ -4,7 +4,7 @@
 
 #include <baton/fan_out.h>
 #include <baton/group.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>

@@ -3,6 +3,8 @@
 #include "labels.h"
 #include "stash.h"
 
+#include "../parts.h"
+
 /* Queues steps in these lanes, numbered from 0, behind an occupant. */
 static void queue(struct scene *scene, struct mark_step *steps, const unsigned *lanes, int count)
 {
@@ -62,7 +64,7 @@ struct urgent {
 
 static int urgent_run(struct baton_task *task)
 {
-	struct urgent *urgent = baton_container_of(task, struct urgent, step.labelled.task);
+	struct urgent *urgent = baton_container_of(task, struct urgent, step.stamped.task);
 
 	MUST(mark_step_submit(urgent->next, urgent->scene) == 0);
 	return mark_step_run(task);
@@ -77,8 +79,8 @@ Test(lane, what_arrives_meanwhile_is_looked_at_before_the_next, .timeout = 10)
 	scene_begin(scene, 2, false);
 	occupy(&scene->occupant, &scene->resource);
 	mark_step_init(&urgent.step, scene, 10, 1, NULL);
-	baton_labelled_init(&urgent.step.labelled, urgent_run, NULL);
-	baton_stamp_set_lane(&urgent.step.labelled.stamp, 1);
+	stamped_init(&urgent.step.stamped, urgent_run, NULL);
+	baton_stamp_set_lane(&urgent.step.stamped.stamp, 1);
 	mark_step_init(&next, scene, 11, 0, NULL);
 	cr_assert_eq(mark_step_submit(&urgent.step, scene), 0);
 	for (int i = 0; i < 3; i++) {
@@ -102,7 +104,7 @@ Test(lane, a_batch_keeps_its_order_per_lane_captured_or_not, .timeout = 10)
 			occupy(&scene->occupant, &scene->resource);
 		for (int i = 0; i < 4; i++) {
 			mark_step_init(&steps[i], scene, i, i % 2 ? 0 : 1, NULL);
-			tasks[i] = &steps[i].labelled.task;
+			tasks[i] = &steps[i].stamped.task;
 		}
 		cr_assert_eq(baton_submit_batch(&scene->resource, tasks, 4), 0);
 		if (busy)
@@ -156,8 +158,8 @@ Test(lane, without_a_turn_for_some_time_it_gets_one, .timeout = 10)
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, NULL);
-		baton_labelled_init(&steps[i].labelled, slow_step_run, NULL);
-		baton_stamp_set_lane(&steps[i].labelled.stamp, i == 0);
+		stamped_init(&steps[i].stamped, slow_step_run, NULL);
+		baton_stamp_set_lane(&steps[i].stamped.stamp, i == 0);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
 	release(&scene->occupant);

@@ -53,7 +53,7 @@ static void add(struct scene *scene, struct model *model, struct mark_step *step
 		model->served[lane] = model->turns;
 	model->waiting[lane][model->end[lane]++] = number;
 	mark_step_init(step, scene, number, lane, NULL);
-	cr_assert_eq(baton_submit_later(&scene->resource, &step->labelled.task), 0);
+	cr_assert_eq(baton_submit_later(&scene->resource, &step->stamped.task), 0);
 }
 
 /* Half of them wait at first, the others come between two stays. Each stay's end puts back the task
@@ -166,8 +166,8 @@ Test(lane_aging, a_task_that_is_put_back_leaves_no_trace, .timeout = 10)
 		scene_begin(scene, LANES, false);
 		for (int n = TASKS / 2 - 1; n >= 0; n--) {
 			mark_step_init(&steps[n], scene, n, rng_below(&rng, LANES), NULL);
-			steps[n].labelled.task._next = first;
-			first = &steps[n].labelled.task;
+			steps[n].stamped.task._next = first;
+			first = &steps[n].stamped.task;
 		}
 		baton__lanes_keep(resource, first);
 		for (int n = 0; n < TASKS / 2; n++) {

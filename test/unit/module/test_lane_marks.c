@@ -261,7 +261,7 @@ Test(lane_marks, a_helper_goes_by_the_lanes_up_to_its_own, .timeout = 10)
 	scene->config.executor = &stash.executor;
 	scene_begin(scene, 3, false);
 	mark_step_init(&steps[0], scene, 0, 2, NULL);
-	cr_assert_eq(baton_submit_later(&scene->resource, &steps[0].labelled.task), 0);
+	cr_assert_eq(baton_submit_later(&scene->resource, &steps[0].stamped.task), 0);
 	mark_step_init(&steps[1], scene, 1, 1, &future);
 	cr_assert_eq(mark_step_submit(&steps[1], scene), 0);
 	queue_one(scene, &steps[2], 2, 0);

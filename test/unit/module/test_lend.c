@@ -9,6 +9,8 @@
 #include <baton/hooks.h>
 #include <baton/suspend.h>
 
+#include "../parts.h"
+
 #define MAX 5
 #define SUBMITS 60
 
@@ -173,7 +175,7 @@ Test(lend, a_batch_drops_as_many_as_it_has, .timeout = 10)
 		for (int i = 0; i < MAX; i++)
 			cr_assert_eq(mark_step_submit(&play.steps[i], play.scene), 0);
 		for (int i = 0; i < MAX - 1; i++)
-			tasks[i] = &play.steps[MAX + i].labelled.task;
+			tasks[i] = &play.steps[MAX + i].stamped.task;
 		cr_assert_eq(baton_submit_batch(&play.scene->resource, tasks, MAX - 1), 0);
 		cr_assert(JOURNAL_IS(&play.scene->cancelled, 0, 1, 2, 3));
 		cr_assert_eq(scene_counts(play.scene).tasks, MAX);
@@ -190,7 +192,7 @@ Test(lend, a_batch_beyond_the_limit_never_fits, .timeout = 10)
 	begin(&play, IN_A_TASK, BATON_BOUND_DROP_OLDEST);
 	for (int i = 0; i < MAX + 1; i++) {
 		mark_step_init(&play.steps[i], play.scene, i, 1, NULL);
-		tasks[i] = &play.steps[i].labelled.task;
+		tasks[i] = &play.steps[i].stamped.task;
 	}
 	cr_assert_eq(baton_submit_batch(&play.scene->resource, tasks, MAX + 1), -EAGAIN);
 	cr_assert_eq(scene_counts(play.scene).refused, 1);
@@ -294,7 +296,7 @@ static int deepest;
 /* The step of one resource was dropped: drops that of the next resource. */
 static void drops_next(struct baton_task *task)
 {
-	struct mark_step *step = baton_container_of(task, struct mark_step, labelled.task);
+	struct mark_step *step = baton_container_of(task, struct mark_step, stamped.task);
 
 	mark_step_cancelled(task);
 	if (++nested > deepest)
@@ -431,8 +433,8 @@ static void *push(void *arg)
 		unsigned waiting;
 
 		mark_step_init(step, scene, i, 1 + (unsigned)i % 2, NULL);
-		baton_labelled_init(&step->labelled, counts_run, NULL);
-		baton_stamp_set_lane(&step->labelled.stamp, 1 + (unsigned)i % 2);
+		stamped_init(&step->stamped, counts_run, NULL);
+		baton_stamp_set_lane(&step->stamped.stamp, 1 + (unsigned)i % 2);
 		if (mark_step_submit(step, scene) == -EAGAIN)
 			atomic_fetch_add(&over, 1);
 		atomic_fetch_add(&pushed, 1);

@@ -12,12 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../parts.h"
+
 enum { COUNT = 64, NONE = COUNT };
 
 struct waiting {
 	union {
 		struct baton_task task;
-		struct baton_windowed windowed;
+		struct windowed windowed;
 	};
 	struct baton_future future;
 };
@@ -77,8 +79,8 @@ static struct row *row_of(bool windowed)
 		row->after[i] = i < COUNT - 1 ? i + 1 : NONE;
 		baton_future_init(&waiting->future);
 		if (windowed)
-			baton_windowed_init(&waiting->windowed, &row->window, never_runs,
-			                    &waiting->future);
+			windowed_init(&waiting->windowed, &row->window, never_runs,
+			              &waiting->future);
 		else
 			baton_task_init(&waiting->task, never_runs, &waiting->future);
 		cr_assert_eq(windowed ? baton_submit(&row->resource, &waiting->task)
@@ -96,7 +98,7 @@ static void cancel(struct row *row, int i)
 	for (int other = 0; other < COUNT; other++)
 		if (other != i && other != before && other != after)
 			protect(row, other, PROT_NONE);
-	cr_assert_eq(row->windowed ? baton_windowed_cancel(&at(row, i)->windowed)
+	cr_assert_eq(row->windowed ? baton_window_cancel_task(&at(row, i)->windowed.task)
 	                           : baton_future_cancel(&at(row, i)->future),
 	             0);
 	cr_assert_eq(baton_future_state(&at(row, i)->future), BATON_CANCELLED);

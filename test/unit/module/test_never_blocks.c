@@ -7,6 +7,8 @@
 
 #include <baton/all.h>
 
+#include "../parts.h"
+
 /* A resource with all that one may have, and one thing of each sort that concerns it. */
 struct stage {
 	struct baton_resource resource;
@@ -33,7 +35,7 @@ struct stage {
 	struct baton_fan_out *fan_out;
 	struct baton_suspension suspension;
 	struct baton_tag tag;
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_limbo *limbo;
 	struct baton_retired retired;
 	struct baton_registry *registry;
@@ -174,8 +176,8 @@ static bool suspend_h(struct stage *stage)
 
 static bool tag_h(struct stage *stage)
 {
-	baton_stamp_hold_tag(&stage->labelled.stamp, &stage->tag);
-	if (baton_submit(&stage->resource, &stage->labelled.task))
+	baton_stamp_hold_tag(&stage->stamped.stamp, &stage->tag);
+	if (baton_submit(&stage->resource, &stage->stamped.task))
 		return false;
 	baton_tag_cancel(&stage->tag);
 	return baton_tag_held(&stage->tag) == 1;
@@ -276,7 +278,7 @@ static void stage_init(struct stage *stage)
 	baton_task_init(&stage->next, no_task, NULL);
 	baton_task_init(&stage->hangs, hangs, &stage->hanging);
 	baton_task_init(&stage->detaches, detaches, NULL);
-	baton_labelled_init(&stage->labelled, no_task, NULL);
+	stamped_init(&stage->stamped, no_task, NULL);
 	baton_trigger_init(&stage->trigger, &stage->resource, no_trigger, NULL);
 	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                         &stage->timers) == 0);

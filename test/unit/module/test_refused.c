@@ -53,7 +53,7 @@ static void refuse(bool lanes, bool bounded, bool busy, enum why why, int at)
 	scene_begin(scene, lanes ? 2 : 0, bounded);
 	for (int i = 0; i <= BATCH; i++) {
 		mark_step_init(&refused.steps[i], scene, i, (unsigned)i % 2, &refused.futures[i]);
-		refused.tasks[i] = &refused.steps[i].labelled.task;
+		refused.tasks[i] = &refused.steps[i].stamped.task;
 	}
 	if (busy)
 		occupy(&scene->occupant, &scene->resource);

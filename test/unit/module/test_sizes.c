@@ -4,8 +4,10 @@
 
 #include <baton/bound.h>
 #include <baton/fan_out.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 enum { WIDE = 3 };
 
@@ -29,9 +31,9 @@ static int item(struct baton_resource *resource, void *arg, size_t index)
 /* The largest task fits into the bound, and one byte more does not. */
 static void expect_full(struct baton_resource *resource, const char *what, int submitted)
 {
-	struct baton_labelled one;
+	struct stamped one;
 
-	baton_labelled_init(&one, rests, NULL);
+	stamped_init(&one, rests, NULL);
 	baton_stamp_set_bytes(&one.stamp, 1);
 	cr_expect_eq(submitted, 0, "%s", what);
 	cr_expect_eq(baton_submit_later(resource, &one.task), -EAGAIN, "%s", what);
@@ -48,7 +50,7 @@ static void bounded(uint64_t bytes, int way)
 	struct baton_resource_config held = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_resource resource, *set = &resource;
 	struct baton_manual *manual;
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_bound bound;
 
 	MUST(baton_manual_create(&manual) == 0);
@@ -57,10 +59,10 @@ static void bounded(uint64_t bytes, int way)
 	baton_resource_init(&resource, &held);
 	baton_bound_init(&bound, &config);
 	baton_resource_set_bound(&resource, &bound);
-	baton_labelled_init(&labelled, rests, NULL);
+	stamped_init(&stamped, rests, NULL);
 	if (way == 0) {
-		baton_stamp_set_bytes(&labelled.stamp, bytes);
-		expect_full(&resource, "set_bytes", baton_submit_later(&resource, &labelled.task));
+		baton_stamp_set_bytes(&stamped.stamp, bytes);
+		expect_full(&resource, "set_bytes", baton_submit_later(&resource, &stamped.task));
 	} else if (way == 1) {
 		expect_full(&resource, "post_with", baton_post_with(&resource, &post));
 	} else {
@@ -83,14 +85,14 @@ Test(sizes, of_windows_let_tasks_start, .timeout = 5)
 	for (int i = 0; i < WIDE; i++) {
 		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 		struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
-		struct baton_windowed windowed[2];
+		struct windowed windowed[2];
 		struct baton_window window;
 
 		baton_window_init(&window, &resource, (size_t)wide[i]);
-		baton_windowed_init(&windowed[0], &window, rests, &futures[0]);
+		windowed_init(&windowed[0], &window, rests, &futures[0]);
 		cr_expect_eq(baton_submit(&resource, &windowed[0].task), 0);
 		cr_expect_eq(baton_window_set_limit(&window, (size_t)wide[i]), 0);
-		baton_windowed_init(&windowed[1], &window, rests, &futures[1]);
+		windowed_init(&windowed[1], &window, rests, &futures[1]);
 		cr_expect_eq(baton_submit(&resource, &windowed[1].task), 0);
 		for (int at = 0; at < 2; at++)
 			cr_expect_eq(baton_future_state(&futures[at]), BATON_DONE);

@@ -9,6 +9,8 @@
 
 #include "core/contention.h"
 
+#include "../parts.h"
+
 /* A scene of two lanes with four steps: 0 and 2 of lane 0, 1 and 3 of lane 1, with futures. */
 struct lowered {
 	struct scene *scene;
@@ -112,7 +114,7 @@ struct inside {
 
 static int inside_run(struct baton_task *task)
 {
-	struct inside *inside = baton_container_of(task, struct inside, step.labelled.task);
+	struct inside *inside = baton_container_of(task, struct inside, step.stamped.task);
 
 	suspend_lower(&lowered.suspension);
 	if (inside->resume)
@@ -127,8 +129,8 @@ Test(suspend_lower, by_a_task_of_the_resource, .timeout = 10)
 
 		begin();
 		mark_step_init(&inside.step, lowered.scene, 9, 1, NULL);
-		baton_labelled_init(&inside.step.labelled, inside_run, NULL);
-		baton_stamp_set_lane(&inside.step.labelled.stamp, 1);
+		stamped_init(&inside.step.stamped, inside_run, NULL);
+		baton_stamp_set_lane(&inside.step.stamped.stamp, 1);
 		occupy(&lowered.scene->occupant, &lowered.scene->resource);
 		cr_assert_eq(mark_step_submit(&inside.step, lowered.scene), 0);
 		for (int i = 1; i < 4; i++)
@@ -254,7 +256,7 @@ Test(suspend_lower, a_closed_resource_ends_after_the_resume, .timeout = 10)
 
 Test(suspend_lower, what_a_window_admits_waits_too, .timeout = 10)
 {
-	struct baton_windowed tasks[2];
+	struct windowed tasks[2];
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct baton_window window;
 	uint64_t soon;
@@ -262,7 +264,7 @@ Test(suspend_lower, what_a_window_admits_waits_too, .timeout = 10)
 	begin();
 	baton_window_init(&window, &lowered.scene->resource, 0);
 	for (int i = 0; i < 2; i++) {
-		baton_windowed_init(&tasks[i], &window, count_final, &futures[i]);
+		windowed_init(&tasks[i], &window, count_final, &futures[i]);
 		baton_stamp_set_lane(&tasks[i].stamp, !i);
 		cr_assert_eq(baton_submit(&lowered.scene->resource, &tasks[i].task), 0);
 	}

@@ -3,6 +3,8 @@
 #include "labels.h"
 #include "window_support.h"
 
+#include "../parts.h"
+
 Test(window, a_full_window_lets_the_next_one_start_when_one_completes, .timeout = 10)
 {
 	struct client client;
@@ -175,7 +177,7 @@ static int crowd_run(struct baton_task *task)
 	if (in_flight > crowd.most)
 		crowd.most = in_flight;
 	MUST(message == &crowd.messages[atomic_load(&crowd.started)]);
-	MUST(baton_detach(&message->windowed.token, 0) == 0);
+	MUST(baton_detach(&message->windowed.part.token, 0) == 0);
 	atomic_fetch_add(&crowd.started, 1);
 	return 0;
 }
@@ -184,7 +186,7 @@ static void *crowd_acks(void *arg)
 {
 	for (int i = 0; i < crowd.count; i++) {
 		until_at_least(&crowd.started, i + 1);
-		MUST(baton_detached_complete(&crowd.messages[i].windowed.token, 0, NULL) == 0);
+		MUST(baton_detached_complete(&crowd.messages[i].windowed.part.token, 0, NULL) == 0);
 	}
 	return NULL;
 }
@@ -201,8 +203,8 @@ Test(window, acknowledgements_from_another_thread_start_all_in_order, .timeout =
 	baton_window_init(&crowd.window, &crowd.resource, 4);
 	for (int i = 0; i < crowd.count; i++) {
 		baton_future_init(&crowd.messages[i].future);
-		baton_windowed_init(&crowd.messages[i].windowed, &crowd.window, crowd_run,
-		                    i % 2 ? &crowd.messages[i].future : NULL);
+		windowed_init(&crowd.messages[i].windowed, &crowd.window, crowd_run,
+		              i % 2 ? &crowd.messages[i].future : NULL);
 	}
 	acks = thread_start(crowd_acks, NULL);
 	for (int i = 0; i < crowd.count; i++)
@@ -264,7 +266,7 @@ Test(window, one_that_holds_the_resource_keeps_the_next_one_whose_turn_has_come,
 
 /* Detaches through a token that is not its own. */
 struct thief {
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_detached *token;
 	int detached;
 };
@@ -291,10 +293,10 @@ Test(window, a_token_is_refused_to_any_other_task, .timeout = 10)
 			struct thief *thief = &thieves[windowed];
 
 			if (windowed)
-				baton_windowed_init(&thief->windowed, &client.window, steals, NULL);
+				windowed_init(&thief->windowed, &client.window, steals, NULL);
 			else
 				baton_task_init(&thief->windowed.task, steals, NULL);
-			thief->token = &client.messages[i].windowed.token;
+			thief->token = &client.messages[i].windowed.part.token;
 			thief->detached = 0;
 			cr_assert_eq(baton_submit(&client.resource, &thief->windowed.task), 0);
 			cr_assert_eq(thief->detached, i == 1 ? -EBUSY : -EINVAL, "%d, %d", windowed,

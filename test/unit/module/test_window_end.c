@@ -2,6 +2,8 @@
 /* What waits in a window, cancelled in every way there is; and the end of its resource. */
 #include "window_support.h"
 
+#include "../parts.h"
+
 /* ---- Cancelling ---- */
 
 Test(window_end, cancel_ends_what_waits_and_leaves_what_is_in_flight, .timeout = 10)
@@ -49,15 +51,16 @@ Test(window_end, one_that_waits_is_cancelled_by_its_future, .timeout = 10)
 	client_submit(&client, 0, 6);
 	cr_assert_eq(baton_future_cancel(&client.messages[3].future), 0);
 	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_PENDING, "at its turn");
-	cr_assert_eq(baton_windowed_cancel(&client.messages[5].windowed), 0);
+	cr_assert_eq(baton_window_cancel_task(&client.messages[5].windowed.task), 0);
 	cr_assert_eq(baton_future_state(&client.messages[5].future), BATON_CANCELLED, "at once");
-	cr_assert_eq(baton_windowed_cancel(&client.messages[5].windowed), -EALREADY);
-	cr_assert_eq(baton_windowed_cancel(&client.messages[3].windowed), -EALREADY);
-	cr_assert_eq(baton_windowed_cancel(&client.messages[2].windowed), -EINVAL, "no future");
+	cr_assert_eq(baton_window_cancel_task(&client.messages[5].windowed.task), -EALREADY);
+	cr_assert_eq(baton_window_cancel_task(&client.messages[3].windowed.task), -EALREADY);
+	cr_assert_eq(baton_window_cancel_task(&client.messages[2].windowed.task), -EINVAL,
+	             "no future");
 	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_PENDING, "still");
 	cr_assert_eq(baton_window_waiting(&client.window), 4);
 	client_ack(&client, 0);
-	cr_assert_eq(baton_windowed_cancel(&client.messages[1].windowed), -EINPROGRESS);
+	cr_assert_eq(baton_window_cancel_task(&client.messages[1].windowed.task), -EINPROGRESS);
 	for (int i = 1; i < 5; i++)
 		if (i != 3)
 			cr_assert_eq(client_ack(&client, i), 0);
@@ -239,7 +242,7 @@ Test(window_end, a_helper_on_a_closed_resource_runs_the_kick_that_its_wait_needs
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_resource resource;
 	struct baton_window window;
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_task plain = BATON_TASK_INIT(returns_0, NULL);
 
@@ -247,7 +250,7 @@ Test(window_end, a_helper_on_a_closed_resource_runs_the_kick_that_its_wait_needs
 	config.executor = &stash.executor;
 	baton_resource_init(&resource, &config);
 	baton_window_init(&window, &resource, 0);
-	baton_windowed_init(&windowed, &window, returns_0, &future);
+	windowed_init(&windowed, &window, returns_0, &future);
 	cr_assert_eq(baton_submit(&resource, &windowed.task), 0);
 	cr_assert_eq(baton_window_waiting(&window), 1);
 	cr_assert_eq(baton_submit_later(&resource, &plain), 0);

@@ -18,7 +18,7 @@
 #include <baton/group.h>
 #include <baton/hooks.h>
 #include <baton/inline.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/loop.h>
 #include <baton/manual.h>
@@ -32,6 +32,8 @@
 #include <baton/window.h>
 
 #include "timer/timer.h"
+
+#include "../parts.h"
 
 enum { WHEELS = 4, POSTS = 8 }; /* a wheel of each source, and the default wheel */
 
@@ -62,7 +64,7 @@ struct world {
 	struct baton_timer expired;       /* its run waits in `slow` */
 	struct baton_trigger fired;       /* the same */
 	struct baton_window window;
-	struct baton_windowed windowed;     /* waits in the window */
+	struct windowed windowed;           /* waits in the window */
 	struct baton_detached token;        /* of a task of `idle` that is not over */
 	struct baton_suspension suspension; /* of `limited` */
 	struct baton_group group;           /* one member */
@@ -297,7 +299,7 @@ static void tasks_begin(void)
 	MUST(baton_trigger_fire(&world.fired) == 0);
 	MUST(baton_submit(&world.idle, &task) == 0);
 	baton_window_init(&world.window, &world.slow, 1);
-	baton_windowed_init(&world.windowed, &world.window, task_nothing, NULL);
+	windowed_init(&world.windowed, &world.window, task_nothing, NULL);
 	MUST(baton_submit(&world.slow, &world.windowed.task) == 0);
 	baton_group_enter(&world.group);
 }

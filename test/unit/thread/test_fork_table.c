@@ -31,11 +31,11 @@ static struct fresh {
 	struct baton_trigger trigger;
 	struct baton_window window;
 	struct baton_window_lane window_lane[1];
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_detached token;
 	struct baton_deadline deadline;
 	struct baton_suspension suspension;
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_label label;
 	struct baton_tag tag;
 	struct baton_lanes lanes;
@@ -184,6 +184,8 @@ static const struct row {
 #define VOID_ROW ROW
 #define TASK_ROW(name, answer, call) {#name, call_##name, (answer), true},
 #include "fork_rows.inc"
+
+#include "../parts.h"
 };
 
 static void fresh_begin(void)

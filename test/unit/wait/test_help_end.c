@@ -10,6 +10,8 @@
 #include <baton/lane.h>
 #include <baton/window.h>
 
+#include "../parts.h"
+
 enum ending {
 	RETURNS,   /* the awaited task returns */
 	AWAIT,     /* an await of the open resource has been reached */
@@ -37,7 +39,7 @@ struct play {
 	struct baton_window window;
 	struct baton_task first; /* submits `later`; CANCEL, WINDOW: after it has cancelled */
 	struct baton_task own;
-	struct baton_windowed windowed;
+	struct windowed windowed;
 	struct baton_future future;
 	struct baton_detached token;
 	struct baton_task later;
@@ -160,7 +162,7 @@ static void play_init(struct play *play, enum ending ending, enum behind behind,
 	baton_task_init(&play->own, own_run, &play->future);
 	baton_task_init(&play->later, later_run, &play->later_future);
 	baton_window_init(&play->window, &play->resource, 0);
-	baton_windowed_init(&play->windowed, &play->window, nothing, &play->future);
+	windowed_init(&play->windowed, &play->window, nothing, &play->future);
 }
 
 /* Queues the tasks that are there before the wait. */

@@ -10,7 +10,7 @@
 #include <baton/bound.h>
 #include <baton/detach.h>
 #include <baton/fan_out.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
 

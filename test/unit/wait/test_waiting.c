@@ -7,9 +7,11 @@
 #include "support.h"
 
 #include <baton/bound.h>
-#include <baton/labelled.h>
+#include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/window.h>
+
+#include "../parts.h"
 
 static void *nothing_call(void *arg)
 {
@@ -162,7 +164,7 @@ struct scene {
 	struct stash stash;
 	struct occupant occupant;
 	struct baton_task tasks[4];
-	struct baton_labelled labelled[2];
+	struct stamped stamped[2];
 };
 
 static void in_the_inbox(struct scene *scene)
@@ -193,8 +195,8 @@ static void in_lanes(struct scene *scene)
 	baton_resource_set_lanes(&scene->resource, &scene->lanes);
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 2; i++) {
-		baton_stamp_set_lane(&scene->labelled[i].stamp, 1);
-		cr_assert_eq(baton_submit(&scene->resource, &scene->labelled[i].task), 0);
+		baton_stamp_set_lane(&scene->stamped[i].stamp, 1);
+		cr_assert_eq(baton_submit(&scene->resource, &scene->stamped[i].task), 0);
 		cr_assert_eq(baton_submit(&scene->resource, &scene->tasks[i]), 0);
 	}
 }
@@ -207,14 +209,14 @@ static void in_a_bound(struct scene *scene)
 	baton_resource_set_bound(&scene->resource, &scene->bound);
 	in_the_inbox(scene);
 	/* A task that is refused does not wait. */
-	cr_assert_eq(baton_submit(&scene->resource, &scene->labelled[0].task), -EAGAIN);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->stamped[0].task), -EAGAIN);
 }
 
 static void on_a_closed_resource(struct scene *scene)
 {
 	in_the_inbox(scene);
 	cr_assert_eq(baton_resource_close(&scene->resource), 0);
-	cr_assert_eq(baton_submit(&scene->resource, &scene->labelled[0].task), -EPIPE);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->stamped[0].task), -EPIPE);
 }
 
 static void run(struct scene *scene)
@@ -240,7 +242,7 @@ static void wait_and_go(void (*place)(struct scene *), void (*end)(struct scene 
 	for (int i = 0; i < 4; i++)
 		baton_task_init(&scene.tasks[i], nothing, NULL);
 	for (int i = 0; i < 2; i++)
-		baton_labelled_init(&scene.labelled[i], nothing, NULL);
+		stamped_init(&scene.stamped[i], nothing, NULL);
 	place(&scene);
 	copy = resource_counts(&scene.stats);
 	cr_assert_eq(copy.waiting, 4);
@@ -359,7 +361,7 @@ Test(waiting, a_submit_that_its_executor_refuses_does_not_wait, .timeout = 10)
 Test(waiting, in_a_window_too, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0}, copy;
-	struct baton_windowed windowed[3];
+	struct windowed windowed[3];
 	struct baton_resource resource;
 	struct baton_window window;
 
@@ -367,7 +369,7 @@ Test(waiting, in_a_window_too, .timeout = 10)
 	baton_resource_set_stats(&resource, &stats);
 	baton_window_init(&window, &resource, 0);
 	for (int i = 0; i < 3; i++) {
-		baton_windowed_init(&windowed[i], &window, nothing, NULL);
+		windowed_init(&windowed[i], &window, nothing, NULL);
 		cr_assert_eq(baton_submit(&resource, &windowed[i].task), 0);
 	}
 	copy = resource_counts(&stats);

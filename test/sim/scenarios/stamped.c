@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Labelled tasks and their topics; what they remember is the explorer's, as in support.c. */
-#include "labelled.h"
+/* Stamped tasks and their topics; what they remember is the explorer's, as in support.c. */
+#include "stamped.h"
+
+#include "../../parts.h"
 
 struct sim_scene sim_scene;
 
@@ -23,7 +25,7 @@ SIM_UNSEEN static void enter_piece(struct sim_piece *piece)
 	for (int i = 0; i < SIM_LABELLED_MAX; i++) {
 		const struct sim_piece *other = &sim_scene.pieces[i];
 
-		if (other != piece && other->labelled.stamp._lane == piece->labelled.stamp._lane &&
+		if (other != piece && other->stamped.stamp._lane == piece->stamped.stamp._lane &&
 		    waits(other) && other->ended && other->ended < piece->began)
 			sim_fail("order: a task runs before an earlier one of its lane");
 	}
@@ -38,7 +40,7 @@ SIM_UNSEEN static void enter_piece(struct sim_piece *piece)
 
 static int run_piece(struct baton_task *task)
 {
-	struct sim_piece *piece = baton_container_of(task, struct sim_piece, labelled.task);
+	struct sim_piece *piece = baton_container_of(task, struct sim_piece, stamped.task);
 
 	enter_piece(piece);
 	sim_scene.topic.changes++;
@@ -49,7 +51,7 @@ static int run_piece(struct baton_task *task)
 
 SIM_UNSEEN static void cancel_piece(struct baton_task *task)
 {
-	struct sim_piece *piece = baton_container_of(task, struct sim_piece, labelled.task);
+	struct sim_piece *piece = baton_container_of(task, struct sim_piece, stamped.task);
 
 	if (piece->fate != SIM_ACCEPTED)
 		sim_fail("a task of fate %d is cancelled", piece->fate);
@@ -98,8 +100,8 @@ struct sim_piece *sim_piece_init(unsigned index, unsigned lane, bool with_future
 
 	*piece = (struct sim_piece){.own_future = with_future};
 	baton_future_init(&piece->future);
-	baton_labelled_init(&piece->labelled, run_piece, with_future ? &piece->future : NULL);
-	baton_stamp_set_lane(&piece->labelled.stamp, lane);
+	stamped_init(&piece->stamped, run_piece, with_future ? &piece->future : NULL);
+	baton_stamp_set_lane(&piece->stamped.stamp, lane);
 	return piece;
 }
 
@@ -123,13 +125,13 @@ SIM_UNSEEN static int end(struct sim_piece *piece, int status)
 int sim_piece_submit(struct sim_piece *piece)
 {
 	begin(piece);
-	return end(piece, baton_submit(&sim_scene.topic.resource, &piece->labelled.task));
+	return end(piece, baton_submit(&sim_scene.topic.resource, &piece->stamped.task));
 }
 
 int sim_piece_submit_later(struct sim_piece *piece)
 {
 	begin(piece);
-	return end(piece, baton_submit_later(&sim_scene.topic.resource, &piece->labelled.task));
+	return end(piece, baton_submit_later(&sim_scene.topic.resource, &piece->stamped.task));
 }
 
 SIM_UNSEEN static void piece_is(const struct sim_piece *piece, enum baton_future_state state)

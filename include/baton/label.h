@@ -1,39 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A label says more about a task: its lane (baton/lane.h), its size for a bound in bytes
- * (baton/bound.h), the tag by which the task can be cancelled (baton/tag.h). Tasks of every sort
- * carry a label. In labelled and windowed tasks, timers, triggers and tasks of a user's own type
- * the label is a member `stamp`; items of fan-outs, posts, calls and asyncs get a label by their
- * options.
+ * (baton/bound.h), the tag by which the task can be cancelled (baton/tag.h). Timers, triggers,
+ * watches of descriptors and tasks of a user's type (baton/task.h) carry their label in a member
+ * `stamp`; items of fan-outs, posts, calls and asyncs get a label by their options.
  *
  * A task goes into any resource with its label. A resource ignores those parts of the label for
- * which it has no lanes or no bound. A task without a label pays nothing.
+ * which it has no lanes or no bound. A task without a stamp pays nothing.
  *
  *	struct publish {
- *		struct baton_labelled labelled;
+ *		struct baton_task task;
+ *		struct baton_stamp stamp;
  *		char text[64];
  *	};
  *
- *	static int publish_run(struct baton_task *task)
- *	{
- *		struct publish *publish = baton_container_of(task, struct publish, labelled.task);
- *		...
- *	}
+ *	static const struct baton_task_type publish_type = {
+ *		.run = publish_run,
+ *		.stamp = BATON_TASK_PLACE(struct publish, task, stamp),
+ *	};
  *
- *	baton_labelled_init(&publish->labelled, publish_run, NULL);
- *	baton_stamp_set_lane(&publish->labelled.stamp, 3);
- *	baton_stamp_set_tag(&publish->labelled.stamp, &session->tag);
- *	baton_submit(&topic->resource, &publish->labelled.task);
+ *	baton_task_init_of(&publish->task, &publish_type);
+ *	baton_stamp_set_lane(&publish->stamp, 3);
+ *	baton_stamp_set_tag(&publish->stamp, &session->tag);
+ *	baton_submit(&topic->resource, &publish->task);
  *
  *                                  | may run beside                   | from
  *   post_with, async_with,         | everything but the resource's    | any thread, also inside
  *   call_with                      | init, deinit                     | tasks; call: see -EDEADLK
  *   stamp_*                        | everything on other tasks;       | the owner of the stamped
  *                                  | the tag's cancel                 | task
- *   labelled_init                  | nothing                          | the owner
  */
-#ifndef BATON_LABELLED_H
-#define BATON_LABELLED_H
+#ifndef BATON_LABEL_H
+#define BATON_LABEL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,7 +40,6 @@
 #include <baton/resource.h>
 #include <baton/tag.h>
 #include <baton/task.h>
-#include <baton/task_type.h>
 #include <baton/time.h>
 
 #ifdef __cplusplus
@@ -65,24 +62,10 @@ struct baton_label {
 	}
 
 /*
- * The label that a task carries. Zero: lane 0, no bytes, no tag.
- *
  * The setters change nothing but the stamp. They may be called in any order, and again.
  * Thread safety: the owner of the task, before the task is submitted (a timer: armed; a trigger:
  * fired), in the task's function, or when the task's memory is the caller's again.
  */
-struct baton_stamp {
-	struct baton_tag *_tag;
-	uint64_t _generation;
-	uint32_t _bytes;
-	uint8_t _lane;
-	bool _holds;
-};
-
-#define BATON_STAMP_INIT                                                                           \
-	{                                                                                          \
-		NULL, 0, 0, 0, false                                                               \
-	}
 
 /* Copies the whole label; the tag as baton_stamp_set_tag does, or _hold_tag if `hold` is set. */
 void baton_stamp_set(struct baton_stamp *stamp, const struct baton_label *label) BATON_NONNULL;
@@ -107,22 +90,6 @@ void baton_stamp_set_tag(struct baton_stamp *stamp, struct baton_tag *tag) BATON
  * the task again, or take the stamp away with baton_stamp_set_tag() and NULL.
  */
 void baton_stamp_hold_tag(struct baton_stamp *stamp, struct baton_tag *tag) BATON_NONNULL_AT(1);
-
-/*
- * A task with a label and a function of its own. `cancelled` may be set after init: it is then
- * called instead of the config's `cancelled`, as that of a task type is (baton/task_type.h).
- */
-struct baton_labelled {
-	struct baton_task task; /* what is submitted, and what the function is given */
-	struct baton_stamp stamp;
-	baton_task_cancelled_fn cancelled;
-	baton_task_fn _fn;
-	struct baton_future *_future;
-};
-
-/* Lane 0, no bytes, no tag. `future` may be NULL. Submit it as &labelled->task. */
-void baton_labelled_init(struct baton_labelled *labelled, baton_task_fn fn,
-                         struct baton_future *future) BATON_NONNULL_AT(1, 2);
 
 /* A function instead of a task, and its label. Zero members are the defaults. */
 struct baton_call_options {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Labelled tasks and their topics: as notes, but the order is that of each lane. An execution fails
+ * Stamped tasks and their topics: as notes, but the order is that of each lane. An execution fails
  * when a task runs before one of its lane whose submit had ended before its own began; runs twice,
  * or is cancelled, too, or left out.
  */
@@ -9,10 +9,12 @@
 
 #include "support.h"
 
+#include "../../parts.h"
+
 #define SIM_LABELLED_MAX 8
 
 struct sim_piece {
-	struct baton_labelled labelled;
+	struct stamped stamped;
 	struct baton_future future;
 	bool own_future;
 	void (*body)(struct sim_piece *piece); /* called inside, may be NULL */
