@@ -46,6 +46,7 @@
 
 #include <baton/loop.h>
 #include <baton/mainloop.h>
+#include <baton/loop.h>
 #include <baton/thread.h>
 
 #include "base/atomic.h"
