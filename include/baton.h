@@ -8,6 +8,7 @@
 #ifndef BATON_H
 #define BATON_H
 
+#include <baton/call.h>
 #include <baton/error.h>
 #include <baton/executor.h>
 #include <baton/future.h>

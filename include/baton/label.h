@@ -3,7 +3,7 @@
  * A label says more about a task: its lane (baton/lane.h), its size for a bound in bytes
  * (baton/bound.h), the tag by which the task can be cancelled (baton/tag.h). Timers, triggers,
  * watches of descriptors and tasks of a user's type (baton/task.h) carry their label in a member
- * `stamp`; items of fan-outs, posts, calls and asyncs get a label by their options.
+ * `stamp`; items of fan-outs, posts, calls and asyncs (baton/call.h) get one by their options.
  *
  * A task goes into any resource with its label. A resource ignores those parts of the label for
  * which it has no lanes or no bound. A task without a stamp pays nothing.
@@ -25,8 +25,6 @@
  *	baton_submit(&topic->resource, &publish->task);
  *
  *                                  | may run beside                   | from
- *   post_with, async_with,         | everything but the resource's    | any thread, also inside
- *   call_with                      | init, deinit                     | tasks; call: see -EDEADLK
  *   stamp_*                        | everything on other tasks;       | the owner of the stamped
  *                                  | the tag's cancel                 | task
  */
@@ -37,10 +35,8 @@
 #include <stdint.h>
 
 #include <baton/attributes.h>
-#include <baton/resource.h>
 #include <baton/tag.h>
 #include <baton/task.h>
-#include <baton/time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,37 +86,6 @@ void baton_stamp_set_tag(struct baton_stamp *stamp, struct baton_tag *tag) BATON
  * the task again, or take the stamp away with baton_stamp_set_tag() and NULL.
  */
 void baton_stamp_hold_tag(struct baton_stamp *stamp, struct baton_tag *tag) BATON_NONNULL_AT(1);
-
-/* A function instead of a task, and its label. Zero members are the defaults. */
-struct baton_call_options {
-	baton_call_fn fn;
-	void *arg;
-	const struct baton_label *label;   /* NULL: none */
-	baton_post_cancelled_fn cancelled; /* a post's, as in baton_post_or; or NULL */
-	uint64_t timeout_ns;               /* a call's, see call_with and time.h */
-	uint64_t _reserved[4];
-};
-
-/*
- * As baton_post_or(), baton_async() and baton_call(), with a label. The label is stamped during
- * this call. If the function runs immediately, baton_tag_held() does not count it, even with
- * `hold`. A call whose tag is cancelled before its function is entered returns -ECANCELED.
- *
- * Time-out: a call whose function is not entered within `timeout_ns` is withdrawn: the call
- * returns -ETIMEDOUT, and the function will not run. A call whose function has been entered waits
- * for the function, since the function may use the caller's memory. On an idle resource the
- * function runs immediately, whatever the time-out. As in all waits with a deadline, the caller
- * does not help (baton_future_wait()).
- *
- * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX.
- */
-int baton_post_with(struct baton_resource *resource,
-                    const struct baton_call_options *options) BATON_NONNULL;
-BATON_MUST_USE int baton_async_with(struct baton_resource *resource,
-                                    const struct baton_call_options *options,
-                                    struct baton_future **future) BATON_NONNULL;
-int baton_call_with(struct baton_resource *resource, const struct baton_call_options *options,
-                    void **value) BATON_NONNULL_AT(1, 2);
 
 #ifdef __cplusplus
 }

@@ -266,11 +266,13 @@ int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
  * them, and together they cost one atomic operation. All tasks are accepted, or none.
  *
- * Otherwise as baton_submit(). Errors: refused tasks are untouched, except that a future which
- * another thread has cancelled during this call is complete.
+ * Otherwise as baton_submit(), and batch_later as baton_submit_later(). Errors: refused tasks are
+ * untouched, except that a future which another thread has cancelled during this call is complete.
  */
 int baton_submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
                        size_t count) BATON_NONNULL_AT(1);
+int baton_submit_batch_later(struct baton_resource *resource, struct baton_task *const *tasks,
+                             size_t count) BATON_NONNULL_AT(1);
 
 #define BATON_NESTING_MAX 8
 
@@ -316,13 +318,8 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
 /*
  * As baton_submit(), with a task that the library allocates (per-thread cache).
  *
- * post: fire and forget. A cancelled post only counts in the statistics.
- *
- * post_or: as post, for an `arg` that must be given back. If the post is accepted and then
- * cancelled (cancel_pending, a bound that drops, the shutdown of its executor, a failing
- * batch_begin), `cancelled(arg)` is called instead of fn(arg): exactly one of the two, once. The
- * function is called on the same threads and at the same times as config->cancelled. A labelled
- * post has the same as an option (baton_post_with(), label.h).
+ * post: fire and forget. A cancelled post only counts in the statistics. For an `arg` that must be
+ * given back see baton_post_with() (call.h).
  *
  * async: `*future` is set to a reference-counted future, whose value is that of fn. End the
  * reference with baton_future_unref().
@@ -331,9 +328,6 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
  * and *future is untouched.
  */
 int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg) BATON_NONNULL_AT(1, 2);
-typedef void (*baton_post_cancelled_fn)(void *arg);
-int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
-                  baton_post_cancelled_fn cancelled, void *arg) BATON_NONNULL_AT(1, 2);
 BATON_MUST_USE int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                struct baton_future **future) BATON_NONNULL_AT(1, 2, 4);
 

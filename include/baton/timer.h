@@ -50,9 +50,8 @@
 
 #include <baton/attributes.h>
 #include <baton/future.h>
-#include <baton/label.h>
-#include <baton/resource.h>
 #include <baton/task.h>
+#include <baton/resource.h>
 #include <baton/time.h>
 
 #ifdef __cplusplus

@@ -70,11 +70,9 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	return true;
 }
 
-BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
-                                    struct baton_task *const *tasks, size_t count)
+static int submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
+                        size_t count, unsigned how)
 {
-	BATON__CHECKED_SUBMIT(resource, tasks, count, baton_submit_batch(resource, tasks, count));
-
 	size_t ready = 0;
 	bool special = false; /* a task has a future, or is of a kind */
 	bool waited_for = false;
@@ -100,11 +98,12 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 		waited_for |= baton__task_future(task) != NULL;
 		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
 	}
-	baton__stand_back_if_due(resource, (uint32_t)count);
-	if (!special && run_at_once(resource, tasks[0], count))
+	if (!how)
+		baton__stand_back_if_due(resource, (uint32_t)count);
+	if (!how && !special && run_at_once(resource, tasks[0], count))
 		return 0;
 	require_each_once(resource, length_of(tasks[0]), count);
-	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, 0);
+	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, how);
 	if (!error) {
 		if (waited_for)
 			baton__binds_pushed();
@@ -115,4 +114,19 @@ unready:
 		(void)baton__unready(resource, tasks[--ready], error);
 	baton__loan_forget(resource);
 	return error;
+}
+
+BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
+                                    struct baton_task *const *tasks, size_t count)
+{
+	BATON__CHECKED_SUBMIT(resource, tasks, count, baton_submit_batch(resource, tasks, count));
+	return submit_batch(resource, tasks, count, 0);
+}
+
+BATON_EXPORT int baton_submit_batch_later(struct baton_resource *resource,
+                                          struct baton_task *const *tasks, size_t count)
+{
+	BATON__CHECKED_SUBMIT(resource, tasks, count,
+	                      baton_submit_batch_later(resource, tasks, count));
+	return submit_batch(resource, tasks, count, BATON__SUBMIT_LATER);
 }

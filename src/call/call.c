@@ -29,8 +29,7 @@ struct call {
 	struct baton_future future;
 	baton_call_fn fn;
 	void *arg;
-	struct baton_stamp stamp;       /* `stamp` and `future_at` are set only with a label */
-	struct baton_future *future_at; /* `future` */
+	struct baton_stamp stamp; /* set only with a label */
 };
 
 static int call_run(struct baton_task *task)
@@ -42,11 +41,12 @@ static int call_run(struct baton_task *task)
 	return 0;
 }
 
-static const struct baton_task_type labelled_type = {
+static const struct baton_task_type stamped_call_type = {
 	.run = call_run,
 	.function = BATON_TASK_PLACE(struct call, task, fn),
-	.future = BATON_TASK_PLACE(struct call, task, future_at),
+	.future = BATON_TASK_PLACE(struct call, task, future),
 	.stamp = BATON_TASK_PLACE(struct call, task, stamp),
+	._flags = BATON__KIND_HAS_FUTURE,
 };
 
 static void call_init(struct call *call, const struct baton_label *label)
@@ -54,9 +54,8 @@ static void call_init(struct call *call, const struct baton_label *label)
 	baton_task_init(&call->task, call_run, &call->future);
 	if (BATON_LIKELY(!label))
 		return;
-	call->future_at = &call->future;
 	baton_stamp_set(&call->stamp, label);
-	baton__type_set(&call->task, &labelled_type);
+	baton__type_set(&call->task, &stamped_call_type);
 }
 
 /* The wait can never end: withdraws the call. */
@@ -69,16 +68,16 @@ static int withdraw(struct call *call)
 	 * when the resource is queued. */
 	do {
 		baton__cancel_visit(&call->future);
-		error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER);
+		error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER, false);
 	} while (error && !baton__future_final(&call->future));
 	return baton_future_state(&call->future) == BATON_CANCELLED ? -EDEADLK
 	                                                            : call->future._status;
 }
 
 /* Waits for a call that has been submitted. */
-static int end_call(struct call *call, void **value)
+static int end_call(struct call *call, bool later, void **value)
 {
-	int error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER);
+	int error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER, later);
 
 	error = error ? withdraw(call) : call->future._status;
 	if (!error && value)
@@ -110,7 +109,8 @@ static bool has_run(const struct baton_future *future)
  * passed the call is withdrawn, and the task may still be queued.
  */
 static int call_counted(struct baton_resource *resource, struct baton__async *async,
-                        uint64_t deadline_ns, void **value)
+                        const struct baton_call_options *options, uint64_t deadline_ns,
+                        void **value)
 {
 	struct baton_future *future = &async->counted.future;
 	struct baton__thread *self = baton__self;
@@ -121,14 +121,15 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 	/* A bound may have the submit wait for room. */
 	if (deadline_ns != BATON_FOREVER)
 		self->in_time = &in_time;
-	error = baton__async_submit(resource, async);
+	error = baton__async_submit(resource, async, baton__call_how(options));
 	self->in_time = outer;
 	if (error)
 		return error;
 	/* Ends: once the task has been entered the deadline no longer counts, and the wait ends
 	 * with the task. */
 	do {
-		error = baton__wait_for_call(future, deadline_ns, BATON__ABORT_UNLESS_RUNNING);
+		error = baton__wait_for_call(future, deadline_ns, BATON__ABORT_UNLESS_RUNNING,
+		                             options->later);
 		deadline_ns = BATON_FOREVER;
 	} while (error && !baton__forked() && must_wait_on(future));
 	/* A function that has run has a status, even if the wait failed as the function ended. */
@@ -155,19 +156,19 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
 		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
 		if (async) {
-			baton__async_init(async, options->fn, options->arg, options->label);
-			return call_counted(resource, async, deadline_ns, value);
+			baton__async_init(async, options, NULL);
+			return call_counted(resource, async, options, deadline_ns, value);
 		}
 		if (deadline_ns != BATON_FOREVER)
 			return -ENOMEM;
 	}
 	call_init(&call, options->label);
-	error = baton__submit(resource, &call.task, 0);
+	error = baton__submit(resource, &call.task, baton__call_how(options));
 	if (error) {
 		baton__entry_dropped(&call.task);
 		return error;
 	}
-	return end_call(&call, value);
+	return end_call(&call, options->later, value);
 }
 
 /*
@@ -244,7 +245,7 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	}
 	if (options->timeout_ns)
 		deadline_ns = baton_after(options->timeout_ns);
-	if (call_when_idle(resource, options, value))
+	if (!options->later && call_when_idle(resource, options, value))
 		return 0;
 	given = baton__self->learnt.cpu_given;
 	error = call_and_wait(resource, options, deadline_ns, value);

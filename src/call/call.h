@@ -6,28 +6,38 @@
 #ifndef BATON_SRC_CALL_H
 #define BATON_SRC_CALL_H
 
+#include <baton/call.h>
 #include <baton/label.h>
 
 #include "core/resource.h"
 #include "core/submit.h"
 
-/* The node of baton_async, and of a call that may be withdrawn. With a label its task has a
- * type. */
+/* The node of baton_async, and of a call that may be withdrawn. With a label or a `cancelled` its
+ * task has a type; the task's _run, which is free then (kind.run), is the user's function. */
 struct baton__async {
 	struct baton__counted counted;
 	struct baton_task task;
-	baton_call_fn fn;
+	union {
+		baton_call_fn fn;                  /* without a type */
+		baton_post_cancelled_fn cancelled; /* with a type; or NULL */
+	};
 	void *arg;
-	struct baton_stamp stamp;    /* `stamp` and `future` are set only with a label */
-	struct baton_future *future; /* &counted.future */
+	struct baton_stamp stamp; /* with a type */
 };
 
-/* Sets up the task and its future, before the submit. `label` may be NULL. */
-void baton__async_init(struct baton__async *async, baton_call_fn fn, void *arg,
-                       const struct baton_label *label);
+/* Sets up the task and its future, before the submit. `cancelled` may be NULL. */
+void baton__async_init(struct baton__async *async, const struct baton_call_options *options,
+                       baton_post_cancelled_fn cancelled);
 
-/* Submits the task. An error: the task was refused, and its node has been freed. */
-int baton__async_submit(struct baton_resource *resource, struct baton__async *async);
+/* Submits the task; `how` as in submit.h. An error: the task was refused, and its node has been
+ * freed. */
+int baton__async_submit(struct baton_resource *resource, struct baton__async *async, unsigned how);
+
+/* The flags of a submit with these options. */
+BATON_INLINE unsigned baton__call_how(const struct baton_call_options *options)
+{
+	return options->later ? BATON__SUBMIT_LATER : 0;
+}
 
 /* Is the label of a call, post or async valid? */
 BATON_INLINE bool baton__label_valid(const struct baton_label *label)

@@ -54,7 +54,7 @@ static const struct baton_task_type post_type = {
 	.function = BATON_TASK_PLACE(struct post, task, fn),
 };
 
-static const struct baton_task_type labelled_post_type = {
+static const struct baton_task_type stamped_post_type = {
 	.run = post_run,
 	.cancelled = post_cancelled,
 	.stamp = BATON_TASK_PLACE(struct post, task, stamp),
@@ -62,10 +62,10 @@ static const struct baton_task_type labelled_post_type = {
 };
 
 /* A post that the short path has not run: queues the post, unless the resource is idle. */
-static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_fn fn,
-                                    baton_post_cancelled_fn cancelled, void *arg,
-                                    const struct baton_label *label)
+static BATON_NOINLINE int post_slow(struct baton_resource *resource,
+                                    const struct baton_call_options *options)
 {
+	const struct baton_label *label = options->label;
 	struct post *post;
 	int error = 0;
 
@@ -73,24 +73,27 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
 		error = baton__thread_attach();
 		if (error)
 			return error;
-		if (baton__bracket_bare(resource, fn, arg, NULL))
+		if (!options->later &&
+		    baton__bracket_bare(resource, options->fn, options->arg, NULL))
 			return 0;
 	}
-	if (baton__bracket_other(resource, fn, arg, NULL, 0, BATON_NESTING_MAX))
+	if (!options->later &&
+	    baton__bracket_other(resource, options->fn, options->arg, NULL, 0, BATON_NESTING_MAX))
 		return 0;
 	/* Without a label there is no stamp, and the node is one cache line. */
 	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
 	if (!post)
 		return -ENOMEM;
-	baton__type_set(&post->task, label ? &labelled_post_type : &post_type);
-	post->fn = fn;
-	post->cancelled = cancelled;
-	post->arg = arg;
+	baton__type_set(&post->task, label ? &stamped_post_type : &post_type);
+	post->fn = options->fn;
+	post->cancelled = options->cancelled;
+	post->arg = options->arg;
 	if (label) {
 		post->stamp = (struct baton_stamp)BATON_STAMP_INIT;
 		baton_stamp_set(&post->stamp, label);
 	}
-	error = baton__submit_busy(resource, &post->task);
+	error = options->later ? baton__submit(resource, &post->task, BATON__SUBMIT_LATER)
+	                       : baton__submit_busy(resource, &post->task);
 	if (error) {
 		if (label)
 			baton__stamp_let_go(&post->stamp);
@@ -103,25 +106,12 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
  * A function that runs at once needs neither node nor stamp: its tag cannot be cancelled between
  * the stamping and the entry.
  */
-BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
-                      baton_post_cancelled_fn cancelled, void *arg, const struct baton_label *label)
-{
-	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, NULL)))
-		return 0;
-	return post_slow(resource, fn, cancelled, arg, label);
-}
-
 BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
 {
 	BATON__CHECKED(call(resource, fn, __func__));
-	return post(resource, fn, NULL, arg, NULL);
-}
-
-BATON_EXPORT int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
-                               baton_post_cancelled_fn cancelled, void *arg)
-{
-	BATON__CHECKED(call(resource, fn, __func__));
-	return post(resource, fn, cancelled, arg, NULL);
+	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, NULL)))
+		return 0;
+	return post_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg});
 }
 
 BATON_EXPORT int baton_post_with(struct baton_resource *resource,
@@ -130,47 +120,100 @@ BATON_EXPORT int baton_post_with(struct baton_resource *resource,
 	BATON__CHECKED(call_with(resource, options, __func__));
 	if (!baton__label_valid(options->label))
 		return -EINVAL;
-	return post(resource, options->fn, options->cancelled, options->arg, options->label);
+	if (!options->later && baton__bracket_bare(resource, options->fn, options->arg, NULL))
+		return 0;
+	return post_slow(resource, options);
 }
 
 /* ---- Asyncs ---- */
+
+static void run_async(struct baton__async *async, baton_call_fn fn)
+{
+	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)fn);
+	baton_set_result(fn(async->arg));
+}
 
 static int async_run(struct baton_task *task)
 {
 	struct baton__async *async = baton_container_of(task, struct baton__async, task);
 
-	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)async->fn);
-	baton_set_result(async->fn(async->arg));
+	run_async(async, async->fn);
 	return 0;
 }
 
-static const struct baton_task_type labelled_async_type = {
-	.run = async_run,
-	.function = BATON_TASK_PLACE(struct baton__async, task, fn),
-	.future = BATON_TASK_PLACE(struct baton__async, task, future),
-	.stamp = BATON_TASK_PLACE(struct baton__async, task, stamp),
-};
-
-void baton__async_init(struct baton__async *async, baton_call_fn fn, void *arg,
-                       const struct baton_label *label)
+/* The user's function of a task that has a type. */
+static baton_call_fn typed_fn(const struct baton__async *async)
 {
-	async->counted = (struct baton__counted){.references = 1};
-	/* unshared: not submitted yet */
-	async->counted.future._state = BATON__FUTURE_COUNTED;
-	async->fn = fn;
-	async->arg = arg;
-	baton_task_init(&async->task, async_run, &async->counted.future);
-	if (BATON_LIKELY(!label))
-		return;
-	async->stamp = (struct baton_stamp)BATON_STAMP_INIT;
-	baton_stamp_set(&async->stamp, label);
-	async->future = &async->counted.future;
-	baton__type_set(&async->task, &labelled_async_type);
+	return (baton_call_fn)(uintptr_t)async->task._run;
 }
 
-int baton__async_submit(struct baton_resource *resource, struct baton__async *async)
+static int typed_async_run(struct baton_task *task)
 {
-	int error = baton_submit(resource, &async->task);
+	struct baton__async *async = baton_container_of(task, struct baton__async, task);
+
+	run_async(async, typed_fn(async));
+	return 0;
+}
+
+/* The task has a reference of the future, for async_told: gives it back. The node lives until the
+ * future is complete. */
+static int told_async_run(struct baton_task *task)
+{
+	baton_future_unref(&baton_container_of(task, struct baton__async, task)->counted.future);
+	return typed_async_run(task);
+}
+
+static void async_told(struct baton_task *task)
+{
+	struct baton__async *async = baton_container_of(task, struct baton__async, task);
+	baton_post_cancelled_fn cancelled = async->cancelled;
+	void *arg = async->arg;
+
+	baton_future_unref(&async->counted.future);
+	cancelled(arg);
+}
+
+static const struct baton_task_type stamped_async_type = {
+	.run = typed_async_run,
+	.future = BATON_TASK_PLACE(struct baton__async, task, counted.future),
+	.stamp = BATON_TASK_PLACE(struct baton__async, task, stamp),
+	.function = BATON_TASK_PLACE(struct baton__async, task, task._run),
+	._flags = BATON__KIND_HAS_FUTURE,
+};
+
+static const struct baton_task_type told_async_type = {
+	.run = told_async_run,
+	.cancelled = async_told,
+	.future = BATON_TASK_PLACE(struct baton__async, task, counted.future),
+	.stamp = BATON_TASK_PLACE(struct baton__async, task, stamp),
+	.function = BATON_TASK_PLACE(struct baton__async, task, task._run),
+	._flags = BATON__KIND_HAS_FUTURE | BATON__KIND_TELLS,
+};
+
+void baton__async_init(struct baton__async *async, const struct baton_call_options *options,
+                       baton_post_cancelled_fn cancelled)
+{
+	async->counted = (struct baton__counted){.references = cancelled ? 2 : 1};
+	/* unshared: not submitted yet */
+	async->counted.future._state = BATON__FUTURE_COUNTED;
+	async->arg = options->arg;
+	if (BATON_LIKELY(!options->label) && BATON_LIKELY(!cancelled)) {
+		async->fn = options->fn;
+		baton_task_init(&async->task, async_run, &async->counted.future);
+		return;
+	}
+	async->cancelled = cancelled;
+	async->stamp = (struct baton_stamp)BATON_STAMP_INIT;
+	if (options->label)
+		baton_stamp_set(&async->stamp, options->label);
+	baton__type_set(&async->task, cancelled ? &told_async_type : &stamped_async_type);
+	async->task._run = (baton_task_fn)(uintptr_t)options->fn;
+}
+
+int baton__async_submit(struct baton_resource *resource, struct baton__async *async, unsigned how)
+{
+	int error = how ? baton__submit(resource, &async->task, how)
+	                : baton_submit(resource, &async->task);
 
 	if (error) {
 		baton__entry_dropped(&async->task);
@@ -179,8 +222,8 @@ int baton__async_submit(struct baton_resource *resource, struct baton__async *as
 	return error;
 }
 
-BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                       const struct baton_label *label, struct baton_future **future)
+static int async(struct baton_resource *resource, const struct baton_call_options *options,
+                 struct baton_future **future)
 {
 	struct baton__async *async;
 	int error = 0;
@@ -193,15 +236,16 @@ BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *
 	if (!async)
 		return -ENOMEM;
 	async->counted = (struct baton__counted){.references = 1};
-	if (baton__bracket_idle(resource, fn, arg, &async->counted.future._value,
+	if (!options->later &&
+	    baton__bracket_idle(resource, options->fn, options->arg, &async->counted.future._value,
 	                        BATON_NESTING_MAX)) {
 		/* unshared: no other thread has seen it yet */
 		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;
 		*future = &async->counted.future;
 		return 0;
 	}
-	baton__async_init(async, fn, arg, label);
-	error = baton__async_submit(resource, async);
+	baton__async_init(async, options, options->cancelled);
+	error = baton__async_submit(resource, async, baton__call_how(options));
 	if (!error)
 		*future = &async->counted.future;
 	return error;
@@ -212,7 +256,7 @@ BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, 
 {
 	BATON__CHECKED(call(resource, fn, __func__));
 	BATON__NEED(future, "there is no place for the future");
-	return async(resource, fn, arg, NULL, future);
+	return async(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, future);
 }
 
 BATON_EXPORT int baton_async_with(struct baton_resource *resource,
@@ -223,5 +267,5 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
 	BATON__NEED(future, "there is no place for the future");
 	if (!baton__label_valid(options->label))
 		return -EINVAL;
-	return async(resource, options->fn, options->arg, options->label, future);
+	return async(resource, options, future);
 }

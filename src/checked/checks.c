@@ -7,6 +7,7 @@
 #include "core/config.h"
 
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/trigger.h>

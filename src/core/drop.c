@@ -34,6 +34,7 @@ bool baton__cancel_untold(struct baton_resource *resource, struct baton_task *ta
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 	struct baton_future *future = baton__task_future(task);
+	const bool tells = baton__tells(task);
 
 	BATON_PROBE(cancel, resource, task);
 	if (stats)
@@ -42,7 +43,7 @@ bool baton__cancel_untold(struct baton_resource *resource, struct baton_task *ta
 	if (future)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     baton__turn_visits(resource));
-	return !future;
+	return tells;
 }
 
 void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task)

@@ -50,6 +50,12 @@ struct baton__stay;
 /* A mark that comes after all others that wait for the same release. */
 #define BATON__KIND_LAST 0x40U
 
+/* The place `future` is that of the task's future itself, not of a pointer to it. */
+#define BATON__KIND_HAS_FUTURE 0x80U
+/* The type's `cancelled` is called although the task has a future. The task's memory lives until
+ * then. */
+#define BATON__KIND_TELLS 0x100U
+
 /* What a runner does after it has met a mark. */
 enum baton__met {
 	BATON__MET,      /* continue with the next entry */
@@ -118,12 +124,14 @@ BATON_INLINE void *baton__member(const struct baton_task *task, int32_t place)
 /* The future of a task. NULL: the task has none, or the entry is a mark. */
 BATON_INLINE struct baton_future *baton__task_future(const struct baton_task *task)
 {
-	int32_t place;
+	const struct baton_task_type *type;
 
 	if (BATON_LIKELY(!baton__of_kind(task)))
 		return task->_future;
-	place = baton__type(task)->future;
-	return place ? *(struct baton_future **)baton__member(task, place) : NULL;
+	type = baton__type(task);
+	if (type->_flags & BATON__KIND_HAS_FUTURE)
+		return baton__member(task, type->future);
+	return type->future ? *(struct baton_future **)baton__member(task, type->future) : NULL;
 }
 
 /* The function that a message about the task shows. */

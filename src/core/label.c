@@ -44,6 +44,16 @@ BATON_EXPORT void baton_stamp_set(struct baton_stamp *stamp, const struct baton_
 		baton_stamp_set_tag(stamp, label->tag);
 }
 
+/* ---- The function ---- */
+
+int baton__run_of_kind(struct baton_task *task)
+{
+	const struct baton__part_hooks *hooks = baton__part_hooks(task);
+	const baton_task_fn run = baton__type(task)->run;
+
+	return hooks ? hooks->run(task, run) : run(task);
+}
+
 /* ---- Tags: a generation, and the number of stamps that hold the tag. Wait-free ---- */
 
 BATON_EXPORT void baton_tag_init(struct baton_tag *tag)

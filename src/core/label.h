@@ -121,6 +121,9 @@ BATON_INLINE const struct baton__part_hooks *baton__part_hooks(const struct bato
 	return place ? ((struct baton__part *)baton__member(task, place))->_hooks : NULL;
 }
 
+/* Calls the function of a task of a kind, which has been claimed. Last touch of the task. */
+int baton__run_of_kind(struct baton_task *task);
+
 /*
  * The task will not be entered: gives back what the task has taken. Called before the task's future
  * is completed or its `cancelled` called.

@@ -63,15 +63,6 @@ static bool claim(struct baton_resource *resource, struct baton_task *task,
 	return false;
 }
 
-/* Calls the function of a task of a kind. */
-static int run_of_kind(struct baton_task *task)
-{
-	const struct baton__part_hooks *hooks = baton__part_hooks(task);
-	const baton_task_fn run = baton__type(task)->run;
-
-	return hooks ? hooks->run(task, run) : run(task);
-}
-
 /* Enters the task, which has been claimed. `batch`: NULL without hooks. `context`: in a pair of
  * enter and leave. False: the task was withdrawn. */
 BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
@@ -85,7 +76,7 @@ BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
 		baton__context_enter(frame->resource);
 	frame->future = future;
 	/* last touch of the task */
-	status = baton__of_kind(task) ? run_of_kind(task) : task->_run(task);
+	status = baton__of_kind(task) ? baton__run_of_kind(task) : task->_run(task);
 	if (BATON_UNLIKELY(status))
 		ran = baton__task_failed(frame, task, status, told);
 	/* `future` is NULL if the task was detached: the future may be complete and gone. */

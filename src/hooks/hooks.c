@@ -263,6 +263,7 @@ static void refuse_task(struct baton__batch *batch, struct baton_task *task)
 	struct baton_resource *resource = resource_of(batch);
 	struct baton_resource_stats *stats = baton__stats(resource);
 	struct baton_future *future = baton__task_future(task);
+	const bool tells = baton__tells(task);
 
 	if (!future) {
 		baton__cancel_entered(resource, task);
@@ -272,6 +273,8 @@ static void refuse_task(struct baton__batch *batch, struct baton_task *task)
 		baton__count(&stats->cancelled, 1);
 	baton__entry_dropped(task);
 	baton__future_finish(future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
+	if (tells)
+		baton__tell_cancelled(resource, task);
 }
 
 /* Has the batch as many tasks as it may have, or lasted as long as it may? */

@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/refused.h"
 #include "thread/node.h"
+#include "core/drop.h"
 #include "core/label.h"
 #include "core/awaiter.h"
 #include "core/callback.h"
@@ -150,19 +151,19 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 	}
 }
 
-/* A task was not accepted: completes it as cancelled. Called by the submitter, without the
- * baton. */
+/* Cancels a task that was not accepted. Called by the submitter, without the baton. */
 static void drop_unaccepted(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
+	const bool tells = baton__tells(task);
 
 	/* If a cancel was first, unready has completed the future as cancelled. */
-	if (future && baton__unready(resource, task, 0))
-		return;
-	baton__entry_dropped(task);
-	if (future)
-		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
-	else
+	if (!future || !baton__unready(resource, task, 0)) {
+		baton__entry_dropped(task);
+		if (future)
+			baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, 0, 0);
+	}
+	if (tells)
 		baton__tell_refused(resource, task);
 }
 
@@ -418,7 +419,7 @@ void baton__bound_look(struct baton_resource *resource)
 {
 	struct baton_bound *bound = baton__bound(resource);
 	const struct baton_bound_config *config = bound->_config;
-	void (*mark)(struct baton_resource *resource, void *arg);
+	void (*mark)(struct baton_resource * resource, void *arg);
 	struct amount waiting;
 
 	if (!(config->tasks_high || config->bytes_high))

@@ -45,10 +45,9 @@ struct item {
 };
 
 /* An item with a label. */
-struct labelled_item {
+struct stamped_item {
 	struct item item;
 	struct baton_stamp stamp;
-	struct baton_future *future; /* the item's */
 };
 
 struct baton_fan_out {
@@ -254,25 +253,23 @@ static void *run_item_here(void *argument)
 	return NULL;
 }
 
-static const struct baton_task_type labelled_item_type = {
+static const struct baton_task_type stamped_item_type = {
 	.run = run_item,
-	.future = BATON_TASK_PLACE(struct labelled_item, item.task, future),
-	.stamp = BATON_TASK_PLACE(struct labelled_item, item.task, stamp),
+	.future = BATON_TASK_PLACE(struct stamped_item, item.task, item.future),
+	.stamp = BATON_TASK_PLACE(struct stamped_item, item.task, stamp),
+	._flags = BATON__KIND_HAS_FUTURE,
 };
 
 static void give_label(struct item *item, const struct baton_label *label)
 {
-	struct labelled_item *labelled = (struct labelled_item *)item;
-
-	baton_stamp_set(&labelled->stamp, label);
-	labelled->future = &item->future;
-	baton__type_set(&item->task, &labelled_item_type);
+	baton_stamp_set(&((struct stamped_item *)item)->stamp, label);
+	baton__type_set(&item->task, &stamped_item_type);
 }
 
 static struct baton_fan_out *create_fan_out(struct baton_resource *const *resources, size_t count,
                                             const struct baton_fan_out_options *options)
 {
-	const size_t stride = options->label ? sizeof(struct labelled_item) : sizeof(struct item);
+	const size_t stride = options->label ? sizeof(struct stamped_item) : sizeof(struct item);
 	struct baton_fan_out *fan_out = calloc(1, sizeof(*fan_out) + count * stride);
 
 	if (!fan_out)

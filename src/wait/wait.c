@@ -273,10 +273,14 @@ static int wait_some(struct baton__wait *wait)
 	return status == 1 ? 0 : status;
 }
 
-int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns, enum baton__abort abort)
+int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns, enum baton__abort abort,
+                         bool elsewhere)
 {
-	struct baton__wait wait = {
-		.futures = &future, .count = 1, .deadline_ns = deadline_ns, .abort = abort};
+	struct baton__wait wait = {.futures = &future,
+	                           .count = 1,
+	                           .deadline_ns = deadline_ns,
+	                           .abort = abort,
+	                           .elsewhere = elsewhere};
 
 	return wait_some(&wait);
 }

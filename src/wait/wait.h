@@ -15,6 +15,7 @@ struct baton__wait {
 	bool all;                         /* for all futures; false: for any */
 	bool mark;                        /* the future is a mark's, not a task's */
 	bool marks_alone;                 /* enters no task of the resource */
+	bool elsewhere;                   /* enters no task of which an executor has the job */
 	const struct baton__still *still; /* of a quiesce; or NULL */
 	bool last_look;                   /* the waiter is about to sleep */
 	enum baton__abort abort;          /* may the wait end with -EDEADLK? (cycle.h) */
@@ -43,9 +44,10 @@ int baton__wait_help(struct baton__wait *wait);
  */
 bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look);
 
-/* Waits for one future. `abort`: may the wait end with -EDEADLK? */
+/* Waits for one future. `abort`: may the wait end with -EDEADLK? `elsewhere`: the waiter enters no
+ * task, unless no executor has the resource's job. */
 int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns,
-                         enum baton__abort abort);
+                         enum baton__abort abort, bool elsewhere);
 
 /*
  * Waits for a mark of the library's, of an await or a suspension. `marks_alone`: the waiter

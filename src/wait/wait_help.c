@@ -14,6 +14,7 @@
  *   for any of several           | before it sleeps, if no other thread would run them, so that
  *                                |   N workers that all wait do not hang (executor.h, alone)
  *   with a deadline              | never; a wait for a mark obeys the marks
+ *   of a call with `later`       | only if no executor has the resource's job
  *   any wait                     | always, if only this thread drives the resource's executor; it
  *                                |   looks at its deadline before each task
  *
@@ -83,6 +84,8 @@ static bool enters(const struct baton__wait *wait, struct baton_resource *resour
 		return false;
 	if (driven)
 		return true;
+	if (wait->elsewhere)
+		return deferred;
 	if (baton__wait_has_deadline(wait))
 		return false;
 	return wait->all || wait->count == 1 ||

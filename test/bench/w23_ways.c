@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <baton/call.h>
+
 static void must(bool ok)
 {
 	if (!ok)

@@ -12,6 +12,8 @@
 
 #include "../parts.h"
 
+#include <baton/call.h>
+
 #define FUNCTIONS_MAX 512
 
 /* What is documented for a first call of a thread, and after fork. */
@@ -214,10 +216,10 @@ static const struct function {
 	{"baton_submit_later", {SUBMIT}},
 	{"baton_try_submit_later", {FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, EAGAIN}},
 	{"baton_submit_batch", {SUBMIT}},
+	{"baton_submit_batch_later", {SUBMIT}},
 	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, BOUNDED}},
 	{"baton_try_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, EAGAIN}},
 	{"baton_post", {SUBMIT}},
-	{"baton_post_or", {SUBMIT}},
 	{"baton_async", {SUBMIT}},
 	{"baton_resource_close", {EALREADY}},
 	{"baton_resource_close_then", {FIRST, EALREADY}},

@@ -2,6 +2,7 @@
 /* Failing calls in: the manual executor and the executor of an event loop. */
 #include "job.h"
 
+#include <baton/call.h>
 #include <baton/label.h>
 #include <baton/loop.h>
 #include <baton/manual.h>

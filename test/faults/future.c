@@ -2,6 +2,8 @@
 /* Failing calls in: promises, continuations, and the cancelling of futures. */
 #include "job.h"
 
+#include <baton/call.h>
+
 #define QUEUED 3
 
 static void *complete(void *arg)
@@ -268,7 +270,10 @@ SCENARIO(cancel, pending)
 		       probe_untouched(&pending.probes[i]));
 	}
 	INSIST(baton_post(&resource, count_up, &pending.posted), true);
-	INSIST(baton_post_or(&resource, count_up, count_dropped, &pending.dropped), true);
+	INSIST(baton_post_with(&resource, &(struct baton_call_options){.fn = count_up,
+	                                                               .cancelled = count_dropped,
+	                                                               .arg = &pending.dropped}),
+	       true);
 	elsewhere(cancel_pending, &pending);
 	probe_init(&later);
 	INSIST(baton_submit(&resource, &later.task), probe_untouched(&later));

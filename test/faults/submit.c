@@ -214,6 +214,20 @@ SCENARIO(submit, batch_with_limit_0)
 	EXPECT(batch_is(&batch, probe_done));
 }
 
+SCENARIO(submit, batch_later)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	struct batch batch;
+
+	batch_init(&batch, &resource);
+	INSIST(baton_submit_batch_later(&resource, batch.tasks, BATCH),
+	       batch_is(&batch, probe_untouched));
+	for (int i = 0; i < BATCH; i += 2)
+		INSIST(baton_future_wait(&batch.probes[i].future, NULL), true);
+	resource_end(&resource);
+	EXPECT(batch_is(&batch, probe_done));
+}
+
 static int submit_to_itself(struct baton_task *task)
 {
 	struct pair *pair = baton_container_of(task, struct pair, plain.task);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <baton/call.h>
 #include <baton/label.h>
 #include <baton/resource.h>
 

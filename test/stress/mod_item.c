@@ -14,6 +14,8 @@
 
 #include "../parts.h"
 
+#include <baton/call.h>
+
 #define BATCH_MAX 6
 
 /* Shared by all, for ever: how many of its cancels have begun, and have returned. */

@@ -9,6 +9,7 @@
 #include "support.h"
 #include "stash.h"
 
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
 #include <baton/label.h>
@@ -144,7 +145,9 @@ static int submit_windowed(struct scene *scene)
 
 static int submit_post(struct scene *scene)
 {
-	return baton_post_or(&scene->resource, count_call, count_post, &told);
+	return baton_post_with(&scene->resource,
+	                       &(struct baton_call_options){
+				       .fn = count_call, .cancelled = count_post, .arg = &told});
 }
 
 static int submit_stamped_post(struct scene *scene)

@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include <baton/board.h>
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/group.h>
 #include <baton/label.h>

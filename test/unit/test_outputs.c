@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <baton/board.h>
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
 #include <baton/label.h>

@@ -10,6 +10,8 @@
 
 #include "../../parts.h"
 
+#include <baton/call.h>
+
 #define TICK 1024U
 #define PARCELS 4
 

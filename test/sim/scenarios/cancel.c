@@ -4,6 +4,7 @@
  */
 #include "script.h"
 
+#include <baton/call.h>
 #include <baton/label.h>
 
 static struct sim_note *const notes = sim_script_stage.notes;

@@ -5,6 +5,7 @@
  */
 #include "script.h"
 
+#include <baton/call.h>
 #include <baton/hooks.h>
 #include <baton/suspend.h>
 

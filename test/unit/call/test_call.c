@@ -5,6 +5,7 @@
  */
 #include "fixture.h"
 
+#include <baton/call.h>
 #include <baton/label.h>
 
 #include <signal.h>

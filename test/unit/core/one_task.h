@@ -7,6 +7,7 @@
 
 #include <baton/board.h>
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/detach.h>
 #include <baton/fan_out.h>
 #include <baton/io.h>

@@ -6,6 +6,8 @@
  */
 #include "one_task.h"
 
+#include <baton/call.h>
+
 /* What the statistics say of the one task. */
 static const struct counts {
 	unsigned submitted, executed, cancelled, failed;

@@ -8,6 +8,7 @@
 #include "timer_support.h"
 
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/lane.h>
 #include <baton/thread.h>

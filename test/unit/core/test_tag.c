@@ -3,6 +3,8 @@
 #include "labels.h"
 #include "stash.h"
 
+#include <baton/call.h>
+
 /* Queues stamped steps, numbered from `first`, behind whatever holds the resource. */
 static void queue(struct scene *scene, struct mark_step *steps, int first, int count,
                   struct baton_tag *tag)

@@ -6,6 +6,7 @@
 #include "ledger.h"
 #include "stash.h"
 
+#include <baton/call.h>
 #include <baton/label.h>
 
 /* Enough for several nodes of held-back futures, and for more wakes than are gathered at once. */

@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "inspect/board.h"
 
+#include <baton/call.h>
 #include <baton/label.h>
 #include <baton/lane.h>
 

@@ -2,6 +2,7 @@
 /* Why tasks wait although none runs: the cause is on the board, and in the dump. */
 #include "window_support.h"
 
+#include <baton/call.h>
 #include <baton/hooks.h>
 #include <baton/lane.h>
 #include <baton/manual.h>

@@ -5,6 +5,8 @@
 #include "labels.h"
 #include "stash.h"
 
+#include <baton/call.h>
+
 Test(bound, has_limits_and_marks_that_fit_each_other, .timeout = 5)
 {
 	static const struct {

@@ -4,6 +4,7 @@
 #include "timer_support.h"
 
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/suspend.h>
 #include <baton/timers.h>

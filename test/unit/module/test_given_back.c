@@ -2,6 +2,7 @@
 /* Each call of the modules gives back what it took from the heap, however the call ends. */
 #include "heap.h"
 
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/group.h>
 #include <baton/label.h>
@@ -43,7 +44,8 @@ static void is_refused(struct baton_resource *open, struct baton_resource *close
 	uint64_t counter = 0;
 
 	MUST(baton_post(closed, count, &counter) == -EPIPE);
-	MUST(baton_post_or(closed, count, NULL, &counter) == -EPIPE);
+	MUST(baton_post_with(closed, &(struct baton_call_options){.fn = count, .arg = &counter}) ==
+	     -EPIPE);
 	MUST(baton_post_with(closed, &(struct baton_call_options){.fn = count,
 	                                                          .arg = &counter,
 	                                                          .label = &label}) == -EPIPE);

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/label.h>
 #include <baton/window.h>

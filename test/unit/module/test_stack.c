@@ -7,6 +7,8 @@
  */
 #include "stack.h"
 
+#include <baton/call.h>
+
 /* ---- Calls ---- */
 
 static int calls(struct level *level)

@@ -5,6 +5,7 @@
 #include "core/turn.h"
 #include "inspect/stuck.h"
 
+#include <baton/call.h>
 #include <baton/detach.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>

@@ -8,6 +8,8 @@
  */
 #include "fork_world.h"
 
+#include <baton/call.h>
+
 #include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -184,8 +186,6 @@ static const struct row {
 #define VOID_ROW ROW
 #define TASK_ROW(name, answer, call) {#name, call_##name, (answer), true},
 #include "fork_rows.inc"
-
-#include "../parts.h"
 };
 
 static void fresh_begin(void)

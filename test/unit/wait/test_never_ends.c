@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/detach.h>
 #include <baton/fan_out.h>
 #include <baton/label.h>

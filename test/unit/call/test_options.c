@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of posts, asyncs and calls: who is told of a cancel, and what never runs here. */
+#include "fixture.h"
+
+#include <baton/bound.h>
+#include <baton/call.h>
+#include <baton/label.h>
+
+static struct {
+	int ran;
+	int told;
+	pthread_t on;
+} seen;
+
+static void *run(void *arg)
+{
+	seen.ran++;
+	seen.on = pthread_self();
+	return arg;
+}
+
+static void tell(void *arg)
+{
+	MUST(arg == &seen);
+	seen.told++;
+}
+
+static const struct baton_call_options told = {.fn = run, .arg = &seen, .cancelled = tell};
+
+/* Queued behind nothing: the stash has the resource, and runs nothing by itself. */
+static void queue_async(const struct baton_call_options *options, struct baton_future **future)
+{
+	fix.config.capture_max = BATON_CAPTURE_NONE;
+	fixture_stash();
+	cr_assert_eq(baton_async_with(&fix.resource, options, future), 0);
+	cr_assert_eq(seen.ran, 0);
+}
+
+Test(options, an_async_that_is_cancelled_by_its_future_tells_once, .timeout = 5)
+{
+	struct baton_future *future;
+
+	queue_async(&told, &future);
+	cr_assert_eq(baton_future_cancel(future), 0);
+	stash_run(&fix.stash);
+	cr_assert_eq(baton_future_state(future), BATON_CANCELLED);
+	cr_assert_eq(seen.told, 1);
+	cr_assert_eq(seen.ran, 0);
+	baton_future_unref(future);
+	fixture_end();
+}
+
+Test(options, an_async_tells_after_its_future_was_dropped, .timeout = 5)
+{
+	struct baton_future *future;
+
+	queue_async(&told, &future);
+	baton_future_unref(future);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.told, 1);
+	fixture_end();
+}
+
+Test(options, an_async_that_runs_tells_nothing, .timeout = 5)
+{
+	struct baton_future *futures[2];
+
+	queue_async(&told, &futures[0]);
+	cr_assert_eq(baton_async_with(&fix.resource, &told, &futures[1]), 0);
+	baton_future_unref(futures[1]);
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.ran, 2);
+	cr_assert_eq(seen.told, 0);
+	cr_assert_eq(baton_future_value(futures[0]), &seen);
+	baton_future_unref(futures[0]);
+	fixture_end();
+}
+
+Test(options, an_async_that_is_refused_tells_nothing, .timeout = 5)
+{
+	struct baton_future *future = NULL;
+
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_async_with(&fix.resource, &told, &future), -EPIPE);
+	cr_assert_eq(seen.told, 0);
+	cr_assert_null(future);
+	fixture_end();
+}
+
+Test(options, an_async_that_a_bound_drops_tells, .timeout = 5)
+{
+	static const struct baton_bound_config config = {.tasks_max = 1,
+	                                                 .policy = BATON_BOUND_DROP_NEWEST};
+	struct baton_bound bound = BATON_BOUND_INIT(&config);
+	struct baton_future *futures[2];
+
+	fix.config.capture_max = BATON_CAPTURE_NONE;
+	fixture_stash();
+	baton_resource_set_bound(&fix.resource, &bound);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton_async_with(&fix.resource, &told, &futures[i]), 0);
+	cr_assert_eq(seen.told, 1);
+	cr_assert_eq(baton_future_state(futures[1]), BATON_CANCELLED);
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.ran, 1);
+	for (int i = 0; i < 2; i++)
+		baton_future_unref(futures[i]);
+	fixture_end();
+}
+
+static int fails(struct baton_resource *resource)
+{
+	return -EIO;
+}
+
+Test(options, an_async_whose_batch_cannot_begin_tells, .timeout = 5)
+{
+	struct baton_future *future;
+
+	fix.config.batch_begin = fails;
+	queue_async(&told, &future);
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.told, 1);
+	cr_assert_eq(baton_future_status(future), -EIO);
+	baton_future_unref(future);
+	fixture_end();
+}
+
+Test(options, with_a_label_and_cancelled_a_tag_tells, .timeout = 5)
+{
+	struct baton_tag tag = BATON_TAG_INIT;
+	const struct baton_label label = {.tag = &tag, .hold = true};
+	struct baton_call_options options = told;
+	struct baton_future *future;
+
+	options.label = &label;
+	queue_async(&options, &future);
+	baton_tag_cancel(&tag);
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.told, 1);
+	cr_assert_eq(baton_tag_held(&tag), 0);
+	baton_future_unref(future);
+	fixture_end();
+}
+
+/* ---- later ---- */
+
+static const struct baton_call_options later = {.fn = run, .arg = &seen, .later = true};
+
+Test(options, later_runs_nothing_here, .timeout = 5)
+{
+	struct baton_future *future;
+	struct baton_task *batch[2] = {&fix.steps[0].task, &fix.steps[1].task};
+
+	fixture_stash();
+	cr_assert_eq(baton_post_with(&fix.resource, &later), 0);
+	cr_assert_eq(seen.ran, 0, "a post");
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.ran, 1);
+	cr_assert_eq(baton_async_with(&fix.resource, &later, &future), 0);
+	cr_assert_eq(seen.ran, 1, "an async");
+	stash_run(&fix.stash);
+	cr_assert_eq(seen.ran, 2);
+	baton_future_unref(future);
+	cr_assert_eq(baton_submit_batch_later(&fix.resource, batch, 2), 0);
+	cr_assert_eq(fix.journal.count, 0, "a batch");
+	stash_run(&fix.stash);
+	cr_assert_eq(fix.journal.count, 2);
+	fixture_end();
+}
+
+/* Inside a task, and with a time limit: the call goes to the executor all the same. */
+static void *call_later(void *arg)
+{
+	struct baton_resource *inner = arg;
+	void *value = NULL;
+
+	cr_assert_eq(baton_call_with(inner, &later, &value), 0);
+	return value;
+}
+
+Test(options, a_call_later_runs_on_the_executors_thread, .timeout = 10)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
+	void *value = NULL;
+
+	fixture_pool(1);
+	cr_assert_eq(baton_call_with(&fix.resource, &later, &value), 0);
+	cr_assert_eq(seen.ran, 1);
+	cr_assert_not(pthread_equal(seen.on, pthread_self()));
+	cr_assert_eq(value, &seen);
+	value = NULL;
+	cr_assert_eq(baton_call(&outer, call_later, &fix.resource, &value), 0);
+	cr_assert_eq(seen.ran, 2);
+	cr_assert_not(pthread_equal(seen.on, pthread_self()));
+	cr_assert_eq(value, &seen);
+	resource_end(&outer);
+	fixture_end();
+}
+
+Test(options, a_call_later_drives_an_executor_that_is_this_threads_alone, .timeout = 5)
+{
+	fixture_manual();
+	cr_assert_eq(baton_call_with(&fix.resource, &later, NULL), 0);
+	cr_assert_eq(seen.ran, 1);
+	fixture_end();
+}
