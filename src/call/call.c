@@ -68,7 +68,8 @@ static int withdraw(struct call *call)
 	 * when the resource is queued. */
 	do {
 		baton__cancel_visit(&call->future);
-		error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER, false);
+		error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER,
+		                             false);
 	} while (error && !baton__future_final(&call->future));
 	return baton_future_state(&call->future) == BATON_CANCELLED ? -EDEADLK
 	                                                            : call->future._status;

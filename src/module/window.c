@@ -370,7 +370,7 @@ BATON_EXPORT int baton_window_cancel_task(struct baton_task *task)
 	if (!future)
 		return baton__refused("baton_window_cancel_task: the task has no future");
 	if (baton__part_hooks(task) != &window_hooks)
-		return baton__refused("baton_window_cancel_task: the task needs no place in a window");
+		return baton__refused("baton_window_cancel_task: the task has no part in a window");
 	part = baton__window_part(task);
 	window = part->token._window;
 	visit(window);
