@@ -74,7 +74,7 @@ static const struct baton_task_type delivery_type = {
 };
 
 /* Plays the client, which acknowledges about half of the messages in flight. */
-static void flush(struct baton_trigger *trigger, uint64_t fires)
+static int flush(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct session *session = baton_container_of(trigger, struct session, flush);
 
@@ -85,6 +85,7 @@ static void flush(struct baton_trigger *trigger, uint64_t fires)
 		CHECK(baton_detached_complete(&delivery->part.token, 0, NULL) == 0);
 		free(delivery);
 	}
+	return 0;
 }
 
 static int keep_alive_expired(struct baton_timer *timer)
@@ -129,7 +130,7 @@ static void begin(void)
 		baton_window_init(&session->window, &session->resource, RECEIVE_MAXIMUM);
 		baton_timer_init(&session->keep_alive, wheel, &session->resource,
 		                 keep_alive_expired);
-		baton_trigger_init(&session->flush, &session->resource, flush, NULL);
+		baton_trigger_init(&session->flush, &session->resource, flush);
 	}
 }
 

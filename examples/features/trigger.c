@@ -16,7 +16,7 @@
 static struct baton_resource journal = BATON_RESOURCE_INIT(NULL);
 static uint64_t flushes, writes; /* touched by the journal's tasks */
 
-static void flush(struct baton_trigger *trigger, uint64_t fires)
+static int flush(struct baton_trigger *trigger, uint64_t fires)
 {
 	const struct timespec disk = {0, 100000};
 
@@ -24,9 +24,10 @@ static void flush(struct baton_trigger *trigger, uint64_t fires)
 	(void)nanosleep(&disk, NULL);
 	flushes++;
 	writes += fires;
+	return 0;
 }
 
-static struct baton_trigger dirty = BATON_TRIGGER_INIT(&journal, flush, NULL);
+static struct baton_trigger dirty = BATON_TRIGGER_INIT(&journal, flush);
 
 static void *write_often(void *arg)
 {

@@ -26,6 +26,7 @@
 #include <baton/registry.h>
 #include <baton/rules.h>
 #include <baton/stats.h>
+#include <baton/stop.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
 #include <baton/timers.h>

@@ -4,19 +4,20 @@
  * start the resending, write the retained message. If a trigger is fired while its function runs,
  * the function runs exactly once more afterwards.
  *
- *	static void flush(struct baton_trigger *trigger, uint64_t fires)
+ *	static int flush(struct baton_trigger *trigger, uint64_t fires)
  *	{
  *		struct session *session = baton_container_of(trigger, struct session, flush);
  *		...
+ *		return 0;
  *	}
- *	baton_trigger_init(&session->flush, &session->resource, flush, NULL);
+ *	baton_trigger_init(&session->flush, &session->resource, flush);
  *	baton_trigger_fire(&session->flush);	(from any thread, a thousand times)
  *
- *                | may run beside         | from
- *   fire         | fire, stop             | any thread, also inside tasks
- *   stop         | fire, stop             | any thread, also inside tasks
- *   is_pending   | fire, stop             | any thread, also inside tasks
- *   init         | nothing                | the owner
+ *                     | may run beside         | from
+ *   fire, stop,       | everything but init    | any thread, also inside tasks
+ *   is_pending        |                        |
+ *   stop_then         | the same, once         | the same
+ *   init, set_dropped | nothing                | the owner
  *
  * Source: Linux's tasklets and work items (one pending bit, cleared before the function runs); the
  * count that the function gets is eventfd's.
@@ -31,6 +32,7 @@
 #include <baton/future.h>
 #include <baton/label.h>
 #include <baton/resource.h>
+#include <baton/stop.h>
 #include <baton/task.h>
 
 #ifdef __cplusplus
@@ -40,42 +42,52 @@ extern "C" {
 struct baton_trigger;
 
 /*
- * A trigger's function; runs under the resource's baton. `fires`: how many fires this run answers,
- * 1 or more. What the firing threads did before is visible. A fire that comes from now on leads to
- * another run. The function may stop the trigger, and free its memory if no other thread fires it
- * any more.
+ * A trigger's function: runs as a task of the trigger's resource. `fires`: how many fires this run
+ * answers, 1 or more. What the firing threads did before is visible. A fire that comes from now on
+ * leads to another run. Returns 0, or BATON_GONE: the function has freed the trigger (stop.h).
  */
-typedef void (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
+typedef int (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
 
 /*
- * Called when `fires` accepted fires are answered by no run. Either the pending task was cancelled
- * (cancel_pending, shutdown_now, a bound that drops the oldest, a failing batch_begin): called
- * under the baton. Or the fires had coalesced into a fire whose submit was refused in the end, or
- * dropped by a bound: called on that submitter's thread, without the baton. Before the call the
- * trigger is reset, so that a later fire submits again. Not called for a run that
- * baton_trigger_stop() takes away.
+ * Called when `fires` accepted fires are answered by no run, although no thread has stopped the
+ * trigger. `error`:
+ *   -ECANCELED   The run was cancelled in the resource's queue (cancel_pending, shutdown_now, a
+ *                bound that drops the oldest, a failing batch_begin): called under the baton, save
+ *                where a bound drops the newest task.
+ *   another one  The fires had coalesced into a fire whose submit was refused, with this error of
+ *                baton_submit(): called on that submitter's thread, without the baton.
+ * Before the call the trigger is reset, so that a later fire submits again. The trigger's memory
+ * belongs to the called function if no other thread uses the trigger. A stop of the trigger on
+ * another thread waits until the called function has returned. So the function must not wait for a
+ * thread or a task that may stop the trigger.
  */
-typedef void (*baton_trigger_cancelled_fn)(struct baton_trigger *trigger, uint64_t fires);
+typedef void (*baton_trigger_dropped_fn)(struct baton_trigger *trigger, int error, uint64_t fires);
 
 struct baton_trigger {
 	struct baton_task _task;
 	uint64_t _state;
 	struct baton_resource *_resource;
 	baton_trigger_fn _fn;
-	baton_trigger_cancelled_fn _cancelled;
+	baton_trigger_dropped_fn _dropped;
+	struct baton_stopping _stopping;
+	uint32_t _running;
 	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
 };
 
-/* A trigger that runs `fn` on `resource`, which must outlive it; `cancelled` may be NULL. */
-#define BATON_TRIGGER_INIT(resource, fn, cancelled)                                                \
+/* A trigger that runs `fn` on `resource`, which must outlive it. */
+#define BATON_TRIGGER_INIT(resource, fn)                                                           \
 	{                                                                                          \
-		{NULL, NULL, NULL}, 0, (resource), (fn), (cancelled), BATON_STAMP_INIT             \
+		{NULL, NULL, NULL}, 0, (resource), (fn), NULL, {NULL, NULL}, 0, BATON_STAMP_INIT   \
 	}
 
 /* The same at run time; also to start a stopped trigger again, when its memory is the caller's. */
 void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
-                        baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled)
-	BATON_NONNULL_AT(1, 2, 3);
+                        baton_trigger_fn fn) BATON_NONNULL;
+
+/* Sets the function that is told of fires that no run answers; NULL: none. The owner, before the
+ * first fire. */
+void baton_trigger_set_dropped(struct baton_trigger *trigger, baton_trigger_dropped_fn dropped)
+	BATON_NONNULL_AT(1);
 
 /*
  * Makes the function run once more. If the resource is idle, the function runs inside this call, as
@@ -97,27 +109,25 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
 int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNULL;
 
 /*
- * Stops the trigger: later fires are refused, and the pending run, if there is one, does not take
- * place. The task of that run stays in the queue and does nothing when its turn comes.
+ * Stops the trigger: later fires are refused until the trigger is initialised anew, and a run that
+ * is pending does not take place. What the stop met, and when the memory is the caller's: stop.h.
+ * A pending run of a trigger is QUEUED, so a stop meets NOTHING, QUEUED or RUNNING. A fire that is
+ * under way uses the trigger: wait for its return before you free.
  *
- * Returns true if the trigger's task is in the resource's queue: a pending run, which now does not
- * take place, or a task that an earlier stop has left there. Returns false if no task of the
- * trigger is queued; outside of the resource's tasks, the function may be running at that moment.
- *
- * Thread safety: any thread. Blocking: never.
- * Ownership: the trigger's memory is the caller's again when no fire is under way any more, and the
- * task that was queued at the stop is over. That task is over after a baton_resource_await(), in a
- * task of the same resource and lane that was submitted after the stop, and, where stop returns
- * false inside a task of the resource, immediately.
+ * Thread safety: any thread.
+ * Blocking: never, save while another thread calls the trigger's `dropped`.
  */
-bool baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
+struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
+struct baton_stopped baton_trigger_stop_then(struct baton_trigger *trigger,
+                                             baton_stopped_fn stopped, void *arg)
+	BATON_NONNULL_AT(1, 2);
 
 /* Is a run pending? A hint, unless no other thread fires. Any thread. Blocking: never. */
 bool baton_trigger_is_pending(const struct baton_trigger *trigger) BATON_NONNULL;
 
 /*
  * Makes a continuation, for baton_future_then() and baton_group_notify(), that fires the trigger.
- * If the fire is refused, `cancelled` is called. The trigger must live until then.
+ * If the fire is refused, `dropped` is called. The trigger must live until then.
  */
 void baton_continuation_trigger(struct baton_continuation *continuation,
                                 struct baton_trigger *trigger) BATON_NONNULL;

@@ -131,7 +131,7 @@ static void leave_run(struct baton_timers *timers, struct baton_timer *timer, ui
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
-	struct baton__dropping dropping = {.timer = NULL};
+	struct baton__dropping dropping = {.object = NULL};
 	struct baton_future *gone;
 	uint64_t next;
 	bool told;
@@ -159,7 +159,7 @@ static void leave_run(struct baton_timers *timers, struct baton_timer *timer, ui
 		gone = gone_of(timer, word & ~next);
 		told = error && dropped && !gone &&
 		       !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY));
-		if (told && !dropping.timer)
+		if (told && !dropping.object)
 			baton__dropping_begin(&dropping, timer);
 		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide.
 		 * Release is seldom noticed: as in apply (timer.c). */
@@ -224,7 +224,7 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
-	struct baton__dropping dropping = {.timer = NULL};
+	struct baton__dropping dropping = {.object = NULL};
 	struct baton_future *gone;
 	uint64_t next;
 	bool told;
@@ -239,7 +239,7 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 		gone = gone_of(timer, word & ~next);
 		told = dropped && !gone &&
 		       (word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE;
-		if (told && !dropping.timer)
+		if (told && !dropping.object)
 			baton__dropping_begin(&dropping, timer);
 		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide.
 		 * Release is seldom noticed: as in apply (timer.c). */

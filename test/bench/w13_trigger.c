@@ -38,9 +38,10 @@ static void flush(void)
 		;
 }
 
-static void flush_trigger(struct baton_trigger *trigger, uint64_t fires)
+static int flush_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
 	flush();
+	return 0;
 }
 
 static void *flush_call(void *arg)
@@ -94,7 +95,7 @@ static const struct contender contenders[] = {
 static void begin(double body_ns)
 {
 	baton_resource_init(&subject.resource, NULL);
-	baton_trigger_init(&subject.trigger, &subject.resource, flush_trigger, NULL);
+	baton_trigger_init(&subject.trigger, &subject.resource, flush_trigger);
 	(void)pthread_mutex_init(&subject.mutex, NULL);
 	subject.body_ticks = (uint64_t)(body_ns * machine_ticks_per_ns());
 	subject.runs = 0;

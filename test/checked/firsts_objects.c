@@ -324,14 +324,15 @@ FIRST(baton_timer_stop_wait_until)
 
 /* ---- Triggers ---- */
 
-static void run_trigger(struct baton_trigger *trigger, uint64_t fires)
+static int run_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
 	(void)trigger;
 	(void)fires;
 	used();
+	return 0;
 }
 
-static struct baton_trigger trigger = BATON_TRIGGER_INIT(&r, run_trigger, NULL);
+static struct baton_trigger trigger = BATON_TRIGGER_INIT(&r, run_trigger);
 
 /* The resource is initialised last. */
 FIRST(baton_trigger_init)
@@ -339,7 +340,7 @@ FIRST(baton_trigger_init)
 	static struct baton_resource late;
 
 	memset(&late, 0xA5, sizeof(late));
-	baton_trigger_init(&trigger, &late, run_trigger, NULL);
+	baton_trigger_init(&trigger, &late, run_trigger);
 	baton_resource_init(&late, NULL);
 	MUST(!baton_trigger_fire(&trigger));
 	ran();
@@ -353,7 +354,34 @@ FIRST(baton_trigger_fire)
 
 FIRST(baton_trigger_stop)
 {
-	MUST(!baton_trigger_stop(&trigger));
+	MUST(baton_trigger_stop(&trigger).met == BATON_STOP_NOTHING);
+}
+
+FIRST(baton_trigger_set_dropped)
+{
+	baton_trigger_set_dropped(&trigger, NULL);
+	MUST(!baton_trigger_fire(&trigger));
+	ran();
+}
+
+static void stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+FIRST(baton_trigger_stop_then)
+{
+	bool told = false;
+
+	MUST(baton_trigger_stop_then(&trigger, stopped, &told).met == BATON_STOP_NOTHING && told);
+}
+
+FIRST(baton_stopped_complete)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+
+	baton_stopped_complete(&promise);
+	MUST(baton_future_state(&promise) == BATON_DONE);
 }
 
 FIRST(baton_trigger_is_pending)

@@ -11,7 +11,7 @@ static int timer_nothing(struct baton_timer *timer)
 	return 0;
 }
 
-static void trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
+static int trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
 {
 }
 
@@ -30,6 +30,7 @@ void mainloops_in_turn(void)
 			abort();
 		between[i] = malloc(100 + 200 * i);
 	}
+	return 0;
 }
 
 void pool_after_destroy(void)
@@ -98,14 +99,14 @@ void wheel_after_destroy(void)
 
 void trigger_without_function(void)
 {
-	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, NULL, NULL);
+	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, NULL);
 
 	(void)baton_trigger_fire(&trigger);
 }
 
 void trigger_without_resource(void)
 {
-	struct baton_trigger trigger = BATON_TRIGGER_INIT(NULL, trigger_nothing, NULL);
+	struct baton_trigger trigger = BATON_TRIGGER_INIT(NULL, trigger_nothing);
 
 	(void)baton_trigger_fire(&trigger);
 }

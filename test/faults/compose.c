@@ -15,11 +15,12 @@ struct bell {
 	int runs;
 };
 
-static void ring(struct baton_trigger *trigger, uint64_t fires)
+static int ring(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
 
 	bell->runs += (int)fires;
+	return 0;
 }
 
 SCENARIO(compose, trigger)
@@ -28,7 +29,7 @@ SCENARIO(compose, trigger)
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuation;
 
-	USE(baton_trigger_init(&bell.trigger, &bell.resource, ring, NULL));
+	USE(baton_trigger_init(&bell.trigger, &bell.resource, ring));
 	INSIST(baton_trigger_fire(&bell.trigger),
 	       !bell.runs && !USE(baton_trigger_is_pending(&bell.trigger)));
 	EXPECT(bell.runs == 1);
@@ -36,8 +37,14 @@ SCENARIO(compose, trigger)
 	baton_future_then(&promise, &continuation);
 	EXPECT(baton_future_complete(&promise, 0, NULL) == 0);
 	EXPECT(bell.runs == 2);
-	EXPECT(!USE(baton_trigger_stop(&bell.trigger)));
+	EXPECT(USE(baton_trigger_stop(&bell.trigger)).met == BATON_STOP_NOTHING);
 	EXPECT(TRY(baton_trigger_fire(&bell.trigger)) == -ECANCELED);
+	baton_promise_init(&promise);
+	EXPECT(USE(baton_trigger_stop_then(&bell.trigger, baton_stopped_complete, &promise)).met ==
+	       BATON_STOP_NOTHING);
+	EXPECT(baton_future_state(&promise) == BATON_DONE);
+	USE(baton_stopped_complete(&promise)); /* complete already: nothing happens */
+	USE(baton_trigger_set_dropped(&bell.trigger, NULL));
 	resource_end(&bell.resource);
 }
 

@@ -328,10 +328,14 @@ static const struct function {
 	{"baton_timers_advance", {DRIVE}},
 	{"baton_timers_advance_to", {DRIVE}},
 	{"baton_timers_stats_read", {0}},
+	/* baton/stop.h */
+	{"baton_stopped_complete", {0}},
 	/* baton/trigger.h */
 	{"baton_trigger_init", {0}},
 	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, EINVAL}},
+	{"baton_trigger_set_dropped", {0}},
 	{"baton_trigger_stop", {0}},
+	{"baton_trigger_stop_then", {0}},
 	{"baton_trigger_is_pending", {0}},
 	{"baton_continuation_trigger", {0}},
 	/* baton/undo.h */

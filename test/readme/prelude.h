@@ -83,7 +83,7 @@ int transaction_begin(struct baton_resource *resource);
 int transaction_commit(struct baton_resource *resource);
 void keep_session(struct baton_resource *resource);
 void leave_session(struct baton_resource *resource);
-void flush(struct baton_trigger *trigger, uint64_t fires);
+int flush(struct baton_trigger *trigger, uint64_t fires);
 int deliver(struct baton_resource *resource, void *arg, size_t index);
 int remove_again(struct baton_undo *undo);
 int release_quota(void *session);

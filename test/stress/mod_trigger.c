@@ -23,7 +23,7 @@ static void answer(struct firing *firing, uint64_t fires)
 	atomic_fetch_add_explicit(&firing->answered, fires, memory_order_relaxed);
 }
 
-static void firing_run(struct baton_trigger *trigger, uint64_t fires)
+static int firing_run(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct firing *firing = baton_container_of(trigger, struct firing, trigger);
 	struct ground *ground = firing->ground;
@@ -32,9 +32,10 @@ static void firing_run(struct baton_trigger *trigger, uint64_t fires)
 	answer(firing, fires);
 	mod_nested(ground, NULL);
 	ground_leave(ground);
+	return 0;
 }
 
-static void firing_cancelled(struct baton_trigger *trigger, uint64_t fires)
+static void firing_cancelled(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	answer(baton_container_of(trigger, struct firing, trigger), fires);
 }
@@ -44,7 +45,8 @@ static void make(struct firing *firing, struct ground *ground)
 	memset(firing, 0, sizeof(*firing));
 	firing->magic = FIRING_MAGIC;
 	firing->ground = ground;
-	baton_trigger_init(&firing->trigger, &ground->resource, firing_run, firing_cancelled);
+	baton_trigger_init(&firing->trigger, &ground->resource, firing_run);
+	baton_trigger_set_dropped(&firing->trigger, firing_cancelled);
 }
 
 void firings_init(struct ground *ground)
@@ -86,7 +88,7 @@ void firing_private(struct ground *ground)
 {
 	struct firing *firing;
 	uint64_t *random = &actor_self()->random;
-	bool was_pending;
+	bool was_idle;
 
 	/* The await wants a resource that is not given back meanwhile. */
 	if (!ground_pin(ground))
@@ -95,13 +97,13 @@ void firing_private(struct ground *ground)
 	make(firing, ground);
 	for (uint32_t left = random_below(random, 4); left > 0; left--)
 		fire(firing);
-	was_pending = baton_trigger_stop(&firing->trigger);
+	was_idle = baton_trigger_stop(&firing->trigger).met == BATON_STOP_NOTHING;
 	if (baton_trigger_fire(&firing->trigger) != -ECANCELED)
 		report(NULL, NULL, "ground %u: a stopped trigger fires", ground->number);
 	actor_busy("an await after a trigger's stop", ground->number);
 	MUST(baton_resource_await(&ground->resource) == 0);
 	actor_idle();
-	if (!was_pending && firing->accepted != firing->answered)
+	if (was_idle && firing->accepted != firing->answered)
 		report(NULL, NULL, "ground %u: of %llu fires %llu were answered before the stop",
 		       ground->number, (unsigned long long)firing->accepted,
 		       (unsigned long long)firing->answered);

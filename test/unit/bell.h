@@ -18,7 +18,7 @@ struct bell {
 	bool refire;        /* fire again when told of a cancel */
 };
 
-static inline void bell_run(struct baton_trigger *trigger, uint64_t fires)
+static inline int bell_run(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
 
@@ -27,9 +27,10 @@ static inline void bell_run(struct baton_trigger *trigger, uint64_t fires)
 	for (int i = 0; i < bell->again; i++)
 		bell->results[i] = baton_trigger_fire(trigger);
 	bell->again = 0;
+	return 0;
 }
 
-static inline void bell_cancelled(struct baton_trigger *trigger, uint64_t fires)
+static inline void bell_cancelled(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
 
@@ -43,7 +44,8 @@ static inline void bell_init(struct bell *bell, struct baton_resource *resource)
 {
 	memset(bell, 0, sizeof(*bell));
 	bell->resource = resource;
-	baton_trigger_init(&bell->trigger, resource, bell_run, bell_cancelled);
+	baton_trigger_init(&bell->trigger, resource, bell_run);
+	baton_trigger_set_dropped(&bell->trigger, bell_cancelled);
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <type_traits>
 
 namespace
 {
@@ -54,9 +55,10 @@ void run_job(baton_plain_job *)
 
 uint64_t fires_answered;
 
-void on_fire(baton_trigger *, uint64_t fires)
+int on_fire(baton_trigger *, uint64_t fires)
 {
 	fires_answered += fires;
+	return 0;
 }
 
 int undo_nothing(baton_undo *)
@@ -111,8 +113,7 @@ constexpr baton_executor_ops no_ops = {};
 constexpr baton_timers_options timers_default = BATON_TIMERS_OPTIONS_INIT;
 constexpr baton_timer timer_fresh = BATON_TIMER_INIT(nullptr, nullptr, nullptr);
 constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr);
-[[maybe_unused]] constexpr baton_trigger trigger_fresh =
-	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
+[[maybe_unused]] constexpr baton_trigger trigger_fresh = BATON_TRIGGER_INIT(nullptr, on_fire);
 [[maybe_unused]] constexpr baton_io io_fresh = BATON_IO_INIT(nullptr, nullptr);
 constexpr baton_group group_fresh = BATON_GROUP_INIT;
 [[maybe_unused]] constexpr baton_stamp stamp_plain = BATON_STAMP_INIT;
@@ -143,6 +144,9 @@ void submits_a_task()
 	EXPECT(baton_thread_attach() == 0);
 	EXPECT(baton_version_number() == BATON_VERSION);
 	static_assert(BATON_VERSION >= BATON_VERSION_OF(0, 2, 0), "comparable");
+	static_assert(!std::is_convertible<baton_stopped, int>::value &&
+	                      !std::is_convertible<baton_stopped, bool>::value,
+	              "what 0.2's stops returned");
 	EXPECT(baton_future_status(&future) == 0);
 	EXPECT(baton_future_value(&future) == &counted.value);
 	EXPECT(counted.value == 1);
@@ -193,7 +197,7 @@ void fulfils_a_promise()
 void composes()
 {
 	baton_resource own = BATON_RESOURCE_INIT(nullptr);
-	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
+	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire);
 	baton_mainloop loop = BATON_MAINLOOP_INIT;
 	baton_source source = BATON_SOURCE_INIT(&loop, nullptr, "source");
 	baton_source_config readable = {};

@@ -190,19 +190,21 @@ static void look_at_async(struct scene *scene)
 	baton_future_unref(scene->async);
 }
 
-static void count_trigger(struct baton_trigger *trigger, uint64_t fires)
+static int count_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
 	ran += (int)fires;
+	return 0;
 }
 
-static void count_fires(struct baton_trigger *trigger, uint64_t fires)
+static void count_fires(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	told += (int)fires;
 }
 
 static int submit_trigger(struct scene *scene)
 {
-	baton_trigger_init(&scene->trigger, &scene->resource, count_trigger, count_fires);
+	baton_trigger_init(&scene->trigger, &scene->resource, count_trigger);
+	baton_trigger_set_dropped(&scene->trigger, count_fires);
 	return baton_trigger_fire(&scene->trigger);
 }
 

@@ -186,15 +186,16 @@ bool connection_full(const struct connection *connection)
 	return load_relaxed(&connection->full);
 }
 
-static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
+static int connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct connection *connection = baton_container_of(trigger, struct connection, kick);
 
 	(void)fires;
 	if (connection->closing)
-		return;            /* it may be freed before the end of this turn */
+		return 0;          /* it may be freed before the end of this turn */
 	connection->ousted = true; /* closed outside of tasks, at the end of this turn */
 	connection_dirty(connection);
+	return 0;
 }
 
 void connection_kick(struct connection *connection, const char *why)
@@ -299,7 +300,7 @@ static void connection_init(struct connection *connection, struct loop *loop, in
 		env_count(loop->env, &connection->resource, (struct slice){number, (size_t)length},
 	                  &connection->own_stats);
 	connection_charge_init(connection);
-	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick, NULL);
+	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick);
 	baton_task_init(&connection->end, connection_run_end, NULL);
 	baton_task_init(&connection->finaliser, connection_finalise, NULL);
 	connection_watch_init(connection);

@@ -18,16 +18,17 @@ static struct baton_resource many[ITEMS];
 static struct baton_resource *pointers[ITEMS];
 static struct baton_group group = BATON_GROUP_INIT;
 
-static void no_run(struct baton_trigger *trigger, uint64_t fires)
+static int no_run(struct baton_trigger *trigger, uint64_t fires)
 {
 }
 
-static struct baton_trigger trigger = BATON_TRIGGER_INIT(&resource, no_run, NULL);
+static struct baton_trigger trigger = BATON_TRIGGER_INIT(&resource, no_run);
 
 static void fire(void)
 {
 	for (int i = 0; i < ROUNDS; i++)
 		(void)baton_trigger_fire(&trigger);
+	return 0;
 }
 
 static void enter_and_leave(void)

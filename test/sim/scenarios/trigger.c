@@ -19,6 +19,9 @@ static uint64_t answered;        /* by the baton alone */
 static uint64_t cancelled;
 static unsigned runs;
 static unsigned inside; /* fires so often in the next run */
+static bool running;    /* by the baton alone */
+static unsigned owned;  /* the memory is the owner's: so often */
+static bool frees;      /* the function may free the trigger, if no run is queued */
 static uint64_t accepted[FIRERS + 1];
 
 static void fire(unsigned who)
@@ -29,19 +32,25 @@ static void fire(unsigned who)
 	accepted[who] += result == 0;
 }
 
-static void run(struct baton_trigger *mine, uint64_t fires)
+static int run(struct baton_trigger *mine, uint64_t fires)
 {
 	sim_require(mine == &trigger && fires > 0);
 	runs++;
+	running = true;
 	answered += fires;
 	for (int i = 0; i < FIRERS; i++)
 		seen[i] = load_relaxed(&written[i]);
 	for (; inside > 0; inside--)
 		fire(FIRERS);
+	running = false;
+	if (!frees || baton_trigger_stop(mine).met != BATON_STOP_RUNNING)
+		return 0;
+	sim_retire(&trigger, sizeof(trigger));
+	return BATON_GONE;
 }
 
 /* Under the baton, or a refused submitter beside it. */
-static void told(struct baton_trigger *mine, uint64_t fires)
+static void told(struct baton_trigger *mine, int error, uint64_t fires)
 {
 	sim_require(mine == &trigger && fires > 0);
 	(void)add_relaxed(&cancelled, fires);
@@ -64,7 +73,8 @@ static void fire_twice(void *argument)
 static void begin(unsigned queued)
 {
 	sim_stage_init(&stage, 10, 64, queued);
-	baton_trigger_init(&trigger, &stage.topic.resource, run, told);
+	baton_trigger_init(&trigger, &stage.topic.resource, run);
+	baton_trigger_set_dropped(&trigger, told);
 }
 
 /* Everything is over: `all` is to be answered. */
@@ -173,7 +183,7 @@ SIM_SCENARIO(trigger_stop_queued, "stopped while it is queued it does not run")
 {
 	begin(1);
 	fire(FIRERS);
-	sim_require(baton_trigger_stop(&trigger));
+	sim_require(baton_trigger_stop(&trigger).met == BATON_STOP_QUEUED);
 	sim_start(fire_once, &written[0]);
 	sim_drive(stage.manual);
 	sim_note_over(&stage.notes[0]);
@@ -200,4 +210,107 @@ SIM_SCENARIO(trigger_stop_beside, "stopped beside fires it ends, and an await ha
 	sim_require(baton_resource_await(&stage.topic.resource) == 0);
 	sim_retire(&trigger, sizeof(trigger));
 	sim_stage_end(&stage);
+}
+
+static void own(void *argument)
+{
+	sim_require(argument == &owned && !running && !owned);
+	owned++;
+	sim_retire(&trigger, sizeof(trigger));
+}
+
+static void stop_then(void *argument)
+{
+	(void)baton_trigger_stop_then(&trigger, own, &owned);
+}
+
+static void stop_or_leave(void *argument)
+{
+	if (baton_trigger_stop(&trigger).met == BATON_STOP_NOTHING)
+		own(&owned);
+}
+
+/* Every fire is over: the stops have the trigger to themselves, save for its run. */
+static void begin_stop(void)
+{
+	begin(1);
+	fire(0);
+}
+
+static void end_stop(void)
+{
+	sim_drive(stage.manual);
+	sim_note_over(&stage.notes[0]);
+	sim_stage_end(&stage);
+	sim_require(owned == 1 && !running);
+}
+
+SIM_SCENARIO(trigger_told, "stopped beside its run: the owner is told once, and behind the run")
+{
+	begin_stop();
+	sim_start(stop_then, NULL);
+	end_stop();
+	sim_require(runs <= 1 && !load_relaxed(&cancelled));
+}
+
+SIM_SCENARIO(trigger_told_again, "the same, while it fires itself", .bound = 2)
+{
+	begin_stop();
+	inside = 1;
+	sim_start(stop_then, NULL);
+	end_stop();
+}
+
+SIM_SCENARIO(trigger_told_cancelled, "the same, beside a cancel of what is queued", .bound = 2)
+{
+	begin_stop();
+	sim_start(stop_then, NULL);
+	sim_start(cancel_all, NULL);
+	end_stop();
+	sim_require(answered + load_relaxed(&cancelled) <= accepted[0]);
+}
+
+SIM_SCENARIO(trigger_told_closed, "the same, on a resource that is closed meanwhile", .bound = 2)
+{
+	begin_stop();
+	sim_start(stop_then, NULL);
+	sim_start(close_it, NULL);
+	end_stop();
+}
+
+static void fire_and_stop_then(void *argument)
+{
+	fire_once(argument);
+	stop_then(NULL);
+}
+
+SIM_SCENARIO(trigger_told_refused, "the same, whose submit is perhaps refused", .bound = 2)
+{
+	begin(1);
+	sim_start(fire_and_stop_then, &written[0]);
+	sim_start(close_it, NULL);
+	end_stop();
+}
+
+SIM_SCENARIO(trigger_stop_seen, "a stop beside its run that meets nothing has the memory back")
+{
+	begin_stop();
+	sim_start(stop_or_leave, NULL);
+	sim_drive(stage.manual);
+	sim_note_over(&stage.notes[0]);
+	if (!owned)
+		stop_or_leave(NULL);
+	sim_stage_end(&stage);
+	sim_require(owned == 1);
+}
+
+SIM_SCENARIO(trigger_gone, "its function frees it, unless it has fired again", .bound = 2)
+{
+	begin_stop();
+	frees = true;
+	inside = sim_pick(2);
+	sim_drive(stage.manual);
+	sim_note_over(&stage.notes[0]);
+	sim_stage_end(&stage);
+	sim_require(runs == 1);
 }

@@ -138,9 +138,10 @@ static int run_first_item(struct baton_resource *resource, void *arg, size_t ind
 	return 0;
 }
 
-static void run_trigger(struct baton_trigger *trigger, uint64_t fires)
+static int run_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
 	(void)enter();
+	return 0;
 }
 
 static int run_timer(struct baton_timer *timer)
@@ -282,7 +283,7 @@ static int put_item_behind(void)
 
 static int put_trigger(void)
 {
-	baton_trigger_init(&one.trigger, &one.resource, run_trigger, NULL);
+	baton_trigger_init(&one.trigger, &one.resource, run_trigger);
 	baton_stamp_set(&one.trigger.stamp, &one.label);
 	return baton_trigger_fire(&one.trigger);
 }
@@ -397,7 +398,7 @@ static void stop_item(void)
 
 static void stop_trigger(void)
 {
-	cr_assert(baton_trigger_stop(&one.trigger));
+	cr_assert_eq(baton_trigger_stop(&one.trigger).met, BATON_STOP_QUEUED);
 }
 
 static void stop_timer(void)

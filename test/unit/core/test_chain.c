@@ -145,7 +145,7 @@ static void cancels_job(struct link *link)
 	baton_job_cancel(&link->job.job);
 }
 
-static void trigger_cancelled(struct baton_trigger *trigger, uint64_t fires)
+static void trigger_cancelled(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	struct link *link = baton_container_of(trigger, struct link, trigger);
 
@@ -155,9 +155,10 @@ static void trigger_cancelled(struct baton_trigger *trigger, uint64_t fires)
 		completes(next_of(link));
 }
 
-static void trigger_run(struct baton_trigger *trigger, uint64_t fires)
+static int trigger_run(struct baton_trigger *trigger, uint64_t fires)
 {
 	expect(baton_container_of(trigger, struct link, trigger), false);
+	return 0;
 }
 
 static void trigger_init(struct link *link)
@@ -165,7 +166,8 @@ static void trigger_init(struct link *link)
 	resource_of(link);
 	expect(link, baton_resource_close(&link->resource) == 0);
 	baton_promise_init(&link->future);
-	baton_trigger_init(&link->trigger, &link->resource, trigger_run, trigger_cancelled);
+	baton_trigger_init(&link->trigger, &link->resource, trigger_run);
+	baton_trigger_set_dropped(&link->trigger, trigger_cancelled);
 	if ((link - link->chain->links) % 2)
 		(void)baton_trigger_stop(&link->trigger);
 	baton_continuation_trigger(&link->continuation, &link->trigger);

@@ -77,12 +77,13 @@ static void *call(void *arg)
 	return NULL;
 }
 
-static void fired(struct baton_trigger *trigger, uint64_t fires)
+static int fired(struct baton_trigger *trigger, uint64_t fires)
 {
 	note('x');
+	return 0;
 }
 
-static void trigger_cancelled(struct baton_trigger *trigger, uint64_t fires)
+static void trigger_cancelled(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	cancelled++;
 }
@@ -145,7 +146,8 @@ static void submit_windowed(struct scene *scene, const struct baton_label *label
 
 static void fire_trigger(struct scene *scene, const struct baton_label *label)
 {
-	baton_trigger_init(&scene->trigger, &scene->resource, fired, trigger_cancelled);
+	baton_trigger_init(&scene->trigger, &scene->resource, fired);
+	baton_trigger_set_dropped(&scene->trigger, trigger_cancelled);
 	baton_stamp_set(&scene->trigger.stamp, label);
 	cr_assert_eq(baton_trigger_fire(&scene->trigger), 0);
 }

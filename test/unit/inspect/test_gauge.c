@@ -198,11 +198,12 @@ static int io_runs(struct baton_io *io)
 	return look();
 }
 
-static void trigger_runs(struct baton_trigger *trigger, uint64_t fires)
+static int trigger_runs(struct baton_trigger *trigger, uint64_t fires)
 {
 	(void)trigger;
 	(void)fires;
 	(void)look();
+	return 0;
 }
 
 static void expect_seen(uintptr_t function, const char *what)
@@ -257,7 +258,7 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	cr_assert_eq(baton_submit_later(&shown, &windowed.task), 0);
 	expect_seen((uintptr_t)task_runs, "windowed");
 	baton_window_deinit(&window);
-	baton_trigger_init(&trigger, &shown, trigger_runs, NULL);
+	baton_trigger_init(&trigger, &shown, trigger_runs);
 	cr_assert_eq(baton_trigger_fire(&trigger), 0);
 	expect_seen((uintptr_t)trigger_runs, "trigger");
 	baton_timer_init(&timer, NULL, &shown, timer_runs);

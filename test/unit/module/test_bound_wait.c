@@ -339,8 +339,9 @@ Test(bound_wait, a_batch_that_never_fits_is_refused_at_once, .timeout = 10)
 	end(scene);
 }
 
-static void ring(struct baton_trigger *trigger, uint64_t fires)
+static int ring(struct baton_trigger *trigger, uint64_t fires)
 {
+	return 0;
 }
 
 static int nothing(struct baton_resource *resource, void *arg, size_t index)
@@ -362,7 +363,7 @@ Test(bound_wait, what_the_library_submits_is_refused, .timeout = 10)
 
 	occupy(&scene->occupant, resource);
 	fill(scene);
-	baton_trigger_init(&trigger, resource, ring, NULL);
+	baton_trigger_init(&trigger, resource, ring);
 	cr_assert_eq(baton_trigger_fire(&trigger), -EAGAIN);
 	step_init(&scene->steps[MAX], &scene->journal, MAX, &after);
 	baton_continuation_task(&continuation, resource, &scene->steps[MAX].task);

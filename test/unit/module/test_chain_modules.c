@@ -110,15 +110,16 @@ static void submits_nothing(struct link *link)
 	expect(link, baton_submit(&link->resource, &link->task) == 0);
 }
 
-static void trigger_fires(struct baton_trigger *trigger, uint64_t fires)
+static int trigger_fires(struct baton_trigger *trigger, uint64_t fires)
 {
 	next(baton_container_of(trigger, struct link, trigger));
+	return 0;
 }
 
 static void trigger_init(struct link *link)
 {
 	part_init(link);
-	baton_trigger_init(&link->trigger, &link->resource, trigger_fires, NULL);
+	baton_trigger_init(&link->trigger, &link->resource, trigger_fires);
 }
 
 static void fires(struct link *link)

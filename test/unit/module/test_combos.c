@@ -210,12 +210,13 @@ Test(combos, a_bound_drops_a_run_that_is_due_beside_the_function, .timeout = 10)
 static uint64_t answered;
 static uint64_t unanswered;
 
-static void count_answered(struct baton_trigger *trigger, uint64_t fires)
+static int count_answered(struct baton_trigger *trigger, uint64_t fires)
 {
 	answered += fires;
+	return 0;
 }
 
-static void count_unanswered(struct baton_trigger *trigger, uint64_t fires)
+static void count_unanswered(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	unanswered += fires;
 }
@@ -229,7 +230,8 @@ static void fire_when_full(enum baton_bound_policy policy, int status)
 	answered = 0;
 	unanswered = 0;
 	bounded_init(&bounded, 0, 1, policy);
-	baton_trigger_init(&trigger, &bounded.client.resource, count_answered, count_unanswered);
+	baton_trigger_init(&trigger, &bounded.client.resource, count_answered);
+	baton_trigger_set_dropped(&trigger, count_unanswered);
 	cr_assert_eq(baton_resource_suspend(&bounded.client.resource, &suspension), 0);
 	cr_assert_eq(submit_message(&bounded, 1), 0);
 	cr_assert_eq(baton_trigger_fire(&trigger), status);
@@ -257,7 +259,8 @@ Test(combos, a_trigger_is_dropped_as_the_oldest_of_its_lane, .timeout = 10)
 	struct step step;
 
 	bounded_init(&bounded, 0, 1, BATON_BOUND_DROP_OLDEST);
-	baton_trigger_init(&trigger, &bounded.client.resource, count_answered, count_unanswered);
+	baton_trigger_init(&trigger, &bounded.client.resource, count_answered);
+	baton_trigger_set_dropped(&trigger, count_unanswered);
 	cr_assert_eq(baton_resource_suspend(&bounded.client.resource, &suspension), 0);
 	cr_assert_eq(baton_trigger_fire(&trigger), 0);
 	cr_assert_eq(baton_trigger_fire(&trigger), 0);

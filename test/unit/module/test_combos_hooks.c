@@ -380,14 +380,15 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 
 static uint64_t unanswered;
 
-static void never(struct baton_trigger *trigger, uint64_t fires)
+static int never(struct baton_trigger *trigger, uint64_t fires)
 {
 	(void)trigger;
 	(void)fires;
 	MUST(false);
+	return 0;
 }
 
-static void count_unanswered(struct baton_trigger *trigger, uint64_t fires)
+static void count_unanswered(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 	(void)trigger;
 	unanswered += fires;
@@ -402,7 +403,8 @@ Test(combos_hooks, timers_and_triggers_are_left_out_when_batch_begin_fails, .tim
 
 	ledger_init(&ledger, NULL);
 	bell_init(&bell, timers, &ledger.resource);
-	baton_trigger_init(&trigger, &ledger.resource, never, count_unanswered);
+	baton_trigger_init(&trigger, &ledger.resource, never);
+	baton_trigger_set_dropped(&trigger, count_unanswered);
 	ledger.begin_status = -EIO;
 	cr_assert_eq(baton_trigger_fire(&trigger), 0);
 	cr_assert_eq(unanswered, 1);

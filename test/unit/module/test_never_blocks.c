@@ -58,8 +58,9 @@ static int no_item(struct baton_resource *resource, void *arg, size_t index)
 	return 0;
 }
 
-static void no_trigger(struct baton_trigger *trigger, uint64_t fires)
+static int no_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
+	return 0;
 }
 
 static int no_timer(struct baton_timer *timer)
@@ -121,7 +122,8 @@ static bool trigger_h(struct stage *stage)
 {
 	return baton_trigger_fire(&stage->trigger) == 0 &&
 	       baton_trigger_fire(&stage->trigger) == 0 &&
-	       baton_trigger_is_pending(&stage->trigger) && baton_trigger_stop(&stage->trigger);
+	       baton_trigger_is_pending(&stage->trigger) &&
+	       baton_trigger_stop(&stage->trigger).met != BATON_STOP_NOTHING;
 }
 
 static bool timer_h(struct stage *stage)
@@ -279,7 +281,7 @@ static void stage_init(struct stage *stage)
 	baton_task_init(&stage->hangs, hangs, &stage->hanging);
 	baton_task_init(&stage->detaches, detaches, NULL);
 	stamped_init(&stage->stamped, no_task, NULL);
-	baton_trigger_init(&stage->trigger, &stage->resource, no_trigger, NULL);
+	baton_trigger_init(&stage->trigger, &stage->resource, no_trigger);
 	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                         &stage->timers) == 0);
 	baton_timer_init(&stage->timer, stage->timers, &stage->resource, no_timer);

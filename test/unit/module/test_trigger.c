@@ -80,8 +80,8 @@ Test(trigger, it_has_the_place_of_the_fire_that_submitted_it, .timeout = 10)
 Test(trigger, without_a_function_or_a_resource_it_is_refused, .timeout = 10)
 {
 	struct baton_trigger triggers[3] = {
-		BATON_TRIGGER_INIT(&fix.resource, NULL, NULL),
-		BATON_TRIGGER_INIT(NULL, bell_run, NULL),
+		BATON_TRIGGER_INIT(&fix.resource, NULL),
+		BATON_TRIGGER_INIT(NULL, bell_run),
 	};
 
 	for (int i = 0; i < 3; i++) {
@@ -120,26 +120,27 @@ Test(trigger, stopped_it_does_not_run_and_refuses, .timeout = 10)
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	cr_assert(baton_trigger_stop(&bell.trigger));
+	cr_assert_eq(baton_trigger_stop(&bell.trigger).met, BATON_STOP_QUEUED);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ECANCELED);
-	cr_assert(baton_trigger_stop(&bell.trigger), "the task is still queued");
+	cr_assert_eq(baton_trigger_stop(&bell.trigger).met, BATON_STOP_QUEUED, "still");
 	release(&fix.occupant);
 	cr_assert_eq(baton_resource_await(&fix.resource), 0);
-	cr_assert_not(baton_trigger_stop(&bell.trigger));
+	cr_assert_eq(baton_trigger_stop(&bell.trigger).met, BATON_STOP_NOTHING);
 	cr_assert_eq(bell.runs, 1);
 	cr_assert_eq(bell.cancelled, 0, "who stops it knows");
-	baton_trigger_init(&bell.trigger, &fix.resource, bell_run, NULL);
+	baton_trigger_init(&bell.trigger, &fix.resource, bell_run);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert_eq(bell.runs, 2);
 	fixture_end();
 }
 
-static void free_itself(struct baton_trigger *trigger, uint64_t fires)
+static int free_itself(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
 
-	MUST(!baton_trigger_stop(trigger));
+	MUST(baton_trigger_stop(trigger).met == BATON_STOP_RUNNING);
 	free(bell);
+	return BATON_GONE;
 }
 
 Test(trigger, its_function_may_end_it, .timeout = 10)
@@ -147,7 +148,7 @@ Test(trigger, its_function_may_end_it, .timeout = 10)
 	struct bell *bell = malloc(sizeof(*bell));
 
 	MUST(bell);
-	baton_trigger_init(&bell->trigger, &fix.resource, free_itself, NULL);
+	baton_trigger_init(&bell->trigger, &fix.resource, free_itself);
 	cr_assert_eq(baton_trigger_fire(&bell->trigger), 0);
 	fixture_end();
 }
@@ -166,7 +167,7 @@ Test(trigger, a_later_task_may_end_a_stopped_one, .timeout = 10)
 	bell_init(bell, &fix.resource);
 	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell->trigger), 0);
-	cr_assert(baton_trigger_stop(&bell->trigger));
+	cr_assert_eq(baton_trigger_stop(&bell->trigger).met, BATON_STOP_QUEUED);
 	cr_assert_eq(baton_post(&fix.resource, free_bell, bell), 0);
 	release(&fix.occupant);
 	fixture_end();
@@ -186,7 +187,7 @@ static struct firer firers[FIRERS];
 static int notes[FIRERS][16]; /* the first of each is used: apart */
 static int seen[FIRERS];
 
-static void look_around(struct baton_trigger *trigger, uint64_t fires)
+static int look_around(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
 
@@ -194,6 +195,7 @@ static void look_around(struct baton_trigger *trigger, uint64_t fires)
 	bell->fires += fires;
 	for (int i = 0; i < FIRERS; i++)
 		seen[i] = __atomic_load_n(&notes[i][0], __ATOMIC_RELAXED);
+	return 0;
 }
 
 static void *fire_often(void *arg)
@@ -217,7 +219,7 @@ Test(trigger, the_last_run_sees_what_every_firer_did_and_all_are_answered, .time
 
 	baton_resource_set_stats(&resource, &stats);
 	bell_init(&bell, &resource);
-	baton_trigger_init(&bell.trigger, &resource, look_around, NULL);
+	baton_trigger_init(&bell.trigger, &resource, look_around);
 	for (int i = 0; i < FIRERS; i++) {
 		firers[i] = (struct firer){&bell, &notes[i][0], fires};
 		threads[i] = thread_start(fire_often, &firers[i]);

@@ -39,7 +39,16 @@ static int timer_nothing(struct baton_timer *timer)
 	return 0;
 }
 
-static void trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
+static int trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
+{
+	return 0;
+}
+
+static void stopped_nothing(void *arg)
+{
+}
+
+static void trigger_dropped_nothing(struct baton_trigger *trigger, int error, uint64_t fires)
 {
 }
 

@@ -295,7 +295,7 @@ static void tasks_begin(void)
 	baton_task_init(&world.task, task_nothing, &world.queued);
 	MUST(baton_submit(&world.slow, &world.task) == 0);
 	MUST(baton_fan_out_submit(targets, 1, &options, &world.fan_out) == 0);
-	baton_trigger_init(&world.fired, &world.slow, trigger_nothing, NULL);
+	baton_trigger_init(&world.fired, &world.slow, trigger_nothing);
 	MUST(baton_trigger_fire(&world.fired) == 0);
 	MUST(baton_submit(&world.idle, &task) == 0);
 	baton_window_init(&world.window, &world.slow, 1);

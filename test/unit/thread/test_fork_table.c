@@ -208,7 +208,7 @@ static void fresh_begin(void)
 	baton_lanes_init(&fresh.lanes, fresh.lane, 1, NULL);
 	baton_bound_init(&fresh.bound, &fresh.bound_config);
 	baton_timer_init(&fresh.timer, NULL, &world.idle, timer_nothing);
-	baton_trigger_init(&fresh.trigger, &world.idle, trigger_nothing, NULL);
+	baton_trigger_init(&fresh.trigger, &world.idle, trigger_nothing);
 	baton_window_init(&fresh.window, &world.idle, 1);
 	baton_deadline_init(&fresh.deadline, NULL);
 	baton_plain_job_init(&fresh.job, job_nothing, NULL);
