@@ -127,8 +127,6 @@ struct baton_admitted {
 	struct baton_task _last;
 	struct baton_resource _own;
 	struct baton_timer _timer;
-	struct baton_future _timer_gone;
-	struct baton_continuation _when_timer_gone;
 	struct baton_admitted *_next;
 	struct baton_admitted *_prev;
 	struct baton_admitted *_decided;
@@ -194,8 +192,6 @@ struct baton_admission {
 	struct baton_resource_config _resource_config;
 	struct baton_timers *_timers;
 	struct baton_timer _tick;
-	struct baton_future _tick_gone;
-	struct baton_continuation _when_tick_gone;
 	struct baton_task _drop;
 	struct baton_future _ended;
 	struct baton_admitted *_first;

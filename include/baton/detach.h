@@ -88,15 +88,13 @@ struct baton_deadline {
 	struct baton_detached *_token;
 	struct baton_timer _timer;
 	struct baton_resource _resource;
-	struct baton_future _gone;
-	struct baton_continuation _when_gone;
 	struct baton_task _last;
 };
 
 #define BATON_DEADLINE_INIT(timers)                                                                \
 	{                                                                                          \
 		(timers), NULL, BATON_TIMER_INIT(NULL, NULL, NULL), BATON_RESOURCE_INIT(NULL),     \
-			BATON_PROMISE_INIT, {NULL, NULL, NULL, NULL}, BATON_TASK_INIT(NULL, NULL)  \
+			BATON_TASK_INIT(NULL, NULL)                                                \
 	}
 void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *timers)
 	BATON_NONNULL_AT(1);

@@ -50,8 +50,9 @@
 
 #include <baton/attributes.h>
 #include <baton/future.h>
-#include <baton/task.h>
 #include <baton/resource.h>
+#include <baton/stop.h>
+#include <baton/task.h>
 #include <baton/time.h>
 
 #ifdef __cplusplus
@@ -63,12 +64,10 @@ struct baton_timers;
 
 /*
  * A timer's function: runs when the timer expires, as a task of the timer's resource. The function
- * may arm and stop its own timer. Returns 0, or BATON_TIMER_GONE: the function has freed the timer,
- * or given its memory to another owner. BATON_TIMER_GONE is allowed if the timer is not armed and
- * no other thread uses it; baton does not touch the timer any more.
+ * may arm and stop its own timer. Returns 0, or BATON_GONE: the function has freed the timer
+ * (stop.h).
  */
 typedef int (*baton_timer_fn)(struct baton_timer *timer);
-#define BATON_TIMER_GONE 1
 
 /*
  * Called for a timer that will not run although no thread has stopped it. `error` says why:
@@ -103,7 +102,7 @@ struct baton_timer {
 	struct baton_timers *_timers;
 	struct baton_resource *_resource;
 	baton_timer_fn _fn;
-	struct baton_future *_gone;
+	struct baton_stopping _stopping;
 	baton_timer_dropped_fn _dropped;
 	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
 };
@@ -114,8 +113,8 @@ struct baton_timer {
  */
 #define BATON_TIMER_INIT(timers, resource, fn)                                                     \
 	{                                                                                          \
-		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn), NULL, \
-			NULL, BATON_STAMP_INIT                                                     \
+		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn),       \
+			{NULL, NULL}, NULL, BATON_STAMP_INIT                                       \
 	}
 void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                       struct baton_resource *resource, baton_timer_fn fn) BATON_NONNULL_AT(1, 3, 4);
@@ -147,7 +146,7 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  *               baton_timer_dropped_fn.
  *   -ESHUTDOWN  the wheel has been closed. If the arm runs concurrently with the close, a run that
  *               waits in the resource's queue may be left out all the same.
- *   -EBUSY      stop_then was called, and has not completed.
+ *   -EBUSY      stop_then was called, and its function was not called yet.
  *   -EINVAL     the timer has no function or no resource.
  *   -ENOMEM, -EAGAIN  the default wheel could not be created.
  * Cost: a deadline later than the one before costs one atomic operation, and the wheel is not
@@ -186,7 +185,7 @@ int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns, uint64_t
                           enum baton_timer_policy policy) BATON_NONNULL;
 int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns) BATON_NONNULL;
 
-/* Where a timer stands, and what stop found. */
+/* Where a timer stands. */
 enum baton_timer_state {
 	BATON_TIMER_IDLE = 0,    /* not armed */
 	BATON_TIMER_DONE = 1,    /* not armed; it has run since it was last armed */
@@ -197,42 +196,27 @@ enum baton_timer_state {
 enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_NONNULL;
 
 /*
- * Stops the timer: the timer will not run, nor be repeated. Only a run that has begun goes on; then
- * the answer is RUNNING. Inside a task of the timer's own resource stop is always final, since the
- * function does not run beside that task. Returns the state that stop found:
+ * Stops the timer: the timer will not run, nor be repeated, until it is armed again. What the stop
+ * met, and when the memory is the caller's: stop.h. An armed timer is PREVENTED until it expires;
+ * then it is QUEUED.
  *
- *   IDLE, DONE, PENDING   The timer's memory is the caller's.
- *   QUEUED                The function will not be called, but the resource's runner still has to
- *                         pass the task. Until then timer and resource are baton's.
- *   RUNNING               Timer and resource are baton's until the function has returned. (In the
- *                         function itself: see BATON_TIMER_GONE.)
+ * Another way to free a timer: a task of the resource stops it and calls
+ * baton_resource_close_then(). The finaliser may free the timer, whatever the stop met, since the
+ * finaliser is called after the tasks that wait in the queue.
  *
- * After QUEUED or RUNNING, stop_then or stop_wait tell when the memory is the caller's. Another
- * way, whatever stop returned: a task of the resource stops the timer and calls
- * baton_resource_close_then(). The finaliser may free the timer as well, since the finaliser is
- * called after the tasks that wait in the queue.
- *
- * disarm: stops the timer, but does not give back its memory. disarm never waits, and costs one
- * atomic operation; the wheel forgets the timer only when it comes to the timer's place. For timers
- * that will be armed again.
+ * disarm: stops the timer, but does not give back its memory, and does not say what it met. disarm
+ * never waits, and costs one atomic operation; the wheel forgets the timer only when it comes to
+ * the timer's place. For timers that will be armed again.
  *
  * Thread safety: any thread.
- * Blocking: disarm: never. stop: like a short mutex: waits while another thread changes the wheel,
- * or hands this very timer to the resource in whose task stop is called; no function of yours runs
- * during that time. stop also waits while another thread calls this timer's `dropped`.
+ * Blocking: disarm: never. The stops: like a short mutex: they wait while another thread changes
+ * the wheel, or hands this very timer to the resource in whose task they are called; no function of
+ * yours runs during that time. They also wait while another thread calls this timer's `dropped`.
  */
-enum baton_timer_state baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
-enum baton_timer_state baton_timer_disarm(struct baton_timer *timer) BATON_NONNULL;
-
-/*
- * As stop. In addition the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its
- * value, when baton touches neither the timer nor, because of the timer, the resource any more. The
- * promise completes within this call unless the answer is QUEUED or RUNNING. Until then arm fails
- * with -EBUSY. At most one stop_then at a time for a timer (asserted). The promise must live until
- * it completes.
- */
-enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
-                                             struct baton_future *gone) BATON_NONNULL;
+struct baton_stopped baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
+struct baton_stopped baton_timer_stop_then(struct baton_timer *timer, baton_stopped_fn stopped,
+                                           void *arg) BATON_NONNULL_AT(1, 2);
+void baton_timer_disarm(struct baton_timer *timer) BATON_NONNULL;
 
 /*
  * As stop, and waits until the memory is the caller's, or until `deadline_ns` (time.h); the waiter
@@ -240,8 +224,8 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
  * waits, arms the timer anew, the timer is stopped again. As stop, the call waits beyond the
  * deadline while another thread calls `dropped`.
  *
- * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would return IDLE,
- * DONE or PENDING.
+ * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would meet NOTHING
+ * or PREVENTED.
  * Errors: the timer is stopped, and the memory is baton's as after stop: -ETIMEDOUT; -EDEADLK: the
  * call would have to wait although it was made in a task of the timer's resource, or would wait for
  * ever; the errors of thread.h.

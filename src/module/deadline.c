@@ -4,7 +4,7 @@
  * may free token and deadline as soon as the future completes. So the future is completed last, by
  * the finaliser of that resource: by then timer and runner do not touch the deadline any more.
  *
- *   the deadline decides: its function closes the resource, and returns BATON_TIMER_GONE the
+ *   the deadline decides: its function closes the resource, and returns BATON_GONE the
  *   completer decides: it stops the timer. When the timer is gone (at once; or when its
  *                           function, which finds the token decided, has returned), timer_gone
  *                           closes the resource
@@ -46,12 +46,12 @@ static int deadline_passed(struct baton_timer *timer)
 	token->_status = -ETIMEDOUT;
 	token->_value = NULL;
 	close_and_finish(deadline);
-	return BATON_TIMER_GONE;
+	return BATON_GONE;
 }
 
-static void timer_gone(struct baton_continuation *continuation)
+static void timer_gone(void *deadline)
 {
-	close_and_finish(baton_container_of(continuation, struct baton_deadline, _when_gone));
+	close_and_finish((struct baton_deadline *)deadline);
 }
 
 BATON_EXPORT void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *timers)
@@ -75,10 +75,5 @@ int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *
 
 void baton__deadline_end(struct baton_deadline *deadline)
 {
-	struct baton_continuation *continuation = &deadline->_when_gone;
-
-	baton_promise_init(&deadline->_gone);
-	*continuation = (struct baton_continuation){NULL, timer_gone, NULL, NULL};
-	baton_future_then(&deadline->_gone, continuation);
-	(void)baton_timer_stop_then(&deadline->_timer, &deadline->_gone); /* last touch */
+	(void)baton_timer_stop_then(&deadline->_timer, timer_gone, deadline); /* last touch */
 }

@@ -21,11 +21,13 @@
  *   REPEAT   The timer is armed again after the run, as _repeat says. Cleared by stop, by an arm
  *            without repetition, and when the wheel is closed, or the resource refuses the run for
  *            good.
- *   GONE     stop_then waits until TASK and RUNNING are cleared; arm is refused.
+ *   GONE     stop_then has been called, and its function has not; arm is refused. Set by stop_then.
+ *            Cleared by the thread that then calls the function (timer.told).
  *   DONE     The timer has run since it was last armed. Set by leave_run, in the step that clears
  *            RUNNING, unless ARMED or DUE is set. Cleared by arm. So while ARMED, DUE or RUNNING is
  *            set, DONE is clear.
- * A thread that finds POSTED, PLACED, TASK and RUNNING clear has the timer's memory to itself.
+ * A thread that finds POSTED, PLACED, TASK, RUNNING and GONE clear has the timer's memory to
+ * itself.
  *
  * Invariants:
  * timer.deadline: The slot of a PLACED timer is looked at no later than the deadline in the word,
@@ -37,6 +39,9 @@
  * timer.running: The run clears RUNNING last: after it has armed a repeated timer again, and, if
  *    the timer was stopped meanwhile, has removed the timer from the wheel. So when RUNNING is
  *    clear, no run touches the timer.
+ * timer.told: While GONE is set, neither TASK nor RUNNING is set anew. The thread whose step makes
+ *    the word one with GONE and without TASK and RUNNING calls the function of stop_then. It has
+ *    the timer's memory to itself until it clears GONE, which is its last touch.
  * timer.handed: `handing` names the timer from before TASK is visible until the resource has
  *    accepted the task. If the resource refuses or drops the task, `handing` names the timer until
  *    the driver touches the timer no more, except to call `dropped` (timer.dropped, dropping.h).
@@ -64,6 +69,7 @@
 #include "base/atomic.h"
 #include "base/count.h"
 #include "base/platform.h"
+#include "timer/stop.h"
 #include "timer/wheel.h"
 
 #include <pthread.h>
@@ -250,6 +256,14 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 
 /* Removes a stopped timer from the wheel: holds the wheel for a moment. Not for the holder. */
 void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer);
+
+/* Is it time to call the function of stop_then (timer.told)? `word`: as the caller's step has made
+ * it. tell: calls the function, here or later; last touch. */
+BATON_INLINE bool baton__timer_owner_waits(uint64_t word)
+{
+	return (word & (BATON__TIMER_GONE | BATON__TIMER_BUSY)) == BATON__TIMER_GONE;
+}
+void baton__timer_tell(struct baton_timer *timer);
 
 /* The type of a timer's task; what becomes of a task that is cancelled, or refused, instead of
  * run. */

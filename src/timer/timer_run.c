@@ -15,18 +15,6 @@
 
 #include <errno.h>
 
-/* The promise of stop_then, if `cleared` (flags that the caller is about to clear) has GONE; or
- * NULL. */
-static struct baton_future *gone_of(struct baton_timer *timer, uint64_t cleared)
-{
-	if (!(cleared & BATON__TIMER_GONE))
-		return NULL;
-	/* [timer.gone] acquire: `gone`; pairs with [timer.gone] in stop_then. GONE, which the
-	 * caller has seen, is still set. */
-	(void)load_acquire(&timer->_word);
-	return timer->_gone;
-}
-
 /*
  * The function to call if the timer will not run; NULL: none. Call this before leaving the timer:
  * after that, another thread that has stopped the timer may free it.
@@ -42,7 +30,6 @@ static baton_timer_dropped_fn dropped_of(const struct baton_timers *timers,
 static bool enter_run(struct baton_timer *timer)
 {
 	uint64_t word = load_relaxed(&timer->_word);
-	struct baton_future *gone;
 	uint64_t next;
 
 	/* Ends: each failure is another thread's arm or stop, or the wheel's progress. */
@@ -52,19 +39,18 @@ static bool enter_run(struct baton_timer *timer)
 		/* If RUNNING is set, the caller is the driver: a bound has refused or dropped the
 		 * driver's submit while the function runs. The run that ends takes care of GONE and
 		 * of the repetition. */
-		if (!(word & BATON__TIMER_RUNNING))
-			next = word & BATON__TIMER_DUE ? next | BATON__TIMER_RUNNING
-			                               : next & ~BATON__TIMER_GONE;
-		gone = gone_of(timer, word & ~next);
+		if (!(word & BATON__TIMER_RUNNING) && word & BATON__TIMER_DUE)
+			next |= BATON__TIMER_RUNNING;
 		/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in
 		 * arm. [timer.touched] release: the last touch of a run without effect; pairs with
-		 * [timer.touched] in decide. Linearisation point of the run. Release is seldom
+		 * [timer.touched] in decide. [timer.gone] acquire: `_stopping`; pairs with
+		 * [timer.gone] in stop_then. Linearisation point of the run. Release is seldom
 		 * noticed: as in apply (timer.c). */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	if (next & ~word & BATON__TIMER_RUNNING)
 		return true;
-	if (gone)
-		(void)baton_future_complete(gone, 0, timer);
+	if (baton__timer_owner_waits(next))
+		baton__timer_tell(timer);
 	return false;
 }
 
@@ -132,7 +118,6 @@ static void leave_run(struct baton_timers *timers, struct baton_timer *timer, ui
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
 	struct baton__dropping dropping = {.object = NULL};
-	struct baton_future *gone;
 	uint64_t next;
 	bool told;
 
@@ -154,15 +139,13 @@ static void leave_run(struct baton_timers *timers, struct baton_timer *timer, ui
 		next = word & ~BATON__TIMER_RUNNING;
 		if (!(word & (BATON__TIMER_ARMED | BATON__TIMER_DUE)))
 			next |= done;
-		if (!(word & BATON__TIMER_TASK))
-			next &= ~BATON__TIMER_GONE;
-		gone = gone_of(timer, word & ~next);
-		told = error && dropped && !gone &&
+		told = error && dropped && !baton__timer_owner_waits(next) &&
 		       !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY));
 		if (told && !dropping.object)
 			baton__dropping_begin(&dropping, timer);
 		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide.
-		 * Release is seldom noticed: as in apply (timer.c). */
+		 * [timer.gone] acquire: as in enter_run. Release is seldom noticed: as in apply
+		 * (timer.c). */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* If the caller is the driver, which was handing over this timer, the task has run at once,
 	 * or was dropped. [timer.handing] release: the last touch; pairs with [timer.handing] in
@@ -173,8 +156,8 @@ static void leave_run(struct baton_timers *timers, struct baton_timer *timer, ui
 	if (told)
 		dropped(timer, error);
 	baton__dropping_end(&dropping);
-	if (gone)
-		(void)baton_future_complete(gone, 0, timer);
+	if (baton__timer_owner_waits(next))
+		baton__timer_tell(timer);
 }
 
 static int run_timer(struct baton_task *task)
@@ -189,7 +172,7 @@ static int run_timer(struct baton_task *task)
 	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
 	BATON_PROBE(timer__run, timer, timer->_resource);
 	runs = enter_run(timer);
-	if (runs && timer->_fn(timer) != BATON_TIMER_GONE) {
+	if (runs && timer->_fn(timer) != BATON_GONE) {
 		error = again(timers, timer, true);
 		leave_run(timers, timer, BATON__TIMER_DONE, error);
 	}
@@ -225,7 +208,6 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
 	struct baton__dropping dropping = {.object = NULL};
-	struct baton_future *gone;
 	uint64_t next;
 	bool told;
 
@@ -234,15 +216,13 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
 		if (word & BATON__TIMER_DUE)
 			next &= ~BATON__TIMER_REPEAT;
-		if (!(word & BATON__TIMER_RUNNING))
-			next &= ~BATON__TIMER_GONE;
-		gone = gone_of(timer, word & ~next);
-		told = dropped && !gone &&
-		       (word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE;
+		told = dropped && (word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING |
+		                           BATON__TIMER_GONE)) == BATON__TIMER_DUE;
 		if (told && !dropping.object)
 			baton__dropping_begin(&dropping, timer);
 		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide.
-		 * Release is seldom noticed: as in apply (timer.c). */
+		 * [timer.gone] acquire: as in enter_run. Release is seldom noticed: as in apply
+		 * (timer.c). */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* [timer.handing] release: the timer is handed over; pairs with [timer.handing] in
 	 * await_handed. Relaxed is seldom noticed: as in await_handed (timer_stop.c). */
@@ -250,7 +230,7 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 	if (told)
 		dropped(timer, error);
 	baton__dropping_end(&dropping);
-	if (gone)
-		(void)baton_future_complete(gone, 0, timer);
+	if (baton__timer_owner_waits(next))
+		baton__timer_tell(timer);
 	baton__timers_unref(timers);
 }

@@ -32,6 +32,19 @@ static enum baton_timer_state timer_state(uint64_t word)
 	return word & BATON__TIMER_DONE ? BATON_TIMER_DONE : BATON_TIMER_IDLE;
 }
 
+/* What a stop has met that has found this word. */
+static enum baton_stop met_by(uint64_t word)
+{
+	/* A task that is queued counts more: the own function may not free the timer then. */
+	if (word & BATON__TIMER_TASK)
+		return BATON_STOP_QUEUED;
+	if (word & BATON__TIMER_RUNNING)
+		return BATON_STOP_RUNNING;
+	if (word & BATON__TIMER_GONE)
+		return BATON_STOP_QUEUED; /* its function is about to be called */
+	return word & BATON__TIMER_ARMED ? BATON_STOP_PREVENTED : BATON_STOP_NOTHING;
+}
+
 BATON_EXPORT enum baton_timer_state baton_timer_state(const struct baton_timer *timer)
 {
 	/* [timer.touched] acquire: what the run did; pairs with [timer.touched] in leave_run */
@@ -45,7 +58,8 @@ static uint64_t decide(struct baton_timer *timer)
 	 * wheel. */
 	for (;;) {
 		/* [timer.touched] acquire: the touches of threads that have left the timer; pairs
-		 * with [timer.touched] in apply, expire, enter, leave, refused, unpost */
+		 * with [timer.touched] in apply, expire, enter, leave, refused, unpost,
+		 * tell_timer */
 		uint64_t word = load_acquire(&timer->_word);
 
 		/* [timer.touched] acquire: as above, in case the word has changed and come back.
@@ -131,10 +145,6 @@ static uint64_t stop_timer(struct baton_timer *timer)
 {
 	uint64_t word;
 
-	/* In a fork's child the thread that holds the wheel may be missing, and the wheel half
-	 * changed: nothing is stopped. */
-	if (BATON_UNLIKELY(baton__forked()))
-		return load_acquire(&timer->_word);
 	/* Ends: another round comes only after a call of `dropped`, which may have armed the
 	 * timer. */
 	do
@@ -143,53 +153,71 @@ static uint64_t stop_timer(struct baton_timer *timer)
 	return word;
 }
 
-BATON_EXPORT enum baton_timer_state baton_timer_disarm(struct baton_timer *timer)
+BATON_EXPORT void baton_timer_disarm(struct baton_timer *timer)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	return timer_state(decide(timer));
+	(void)decide(timer);
 }
 
-BATON_EXPORT enum baton_timer_state baton_timer_stop(struct baton_timer *timer)
+/* In a fork's child the thread that holds the wheel may be missing, and the wheel half changed:
+ * nothing is stopped. */
+BATON_EXPORT struct baton_stopped baton_timer_stop(struct baton_timer *timer)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	return timer_state(stop_timer(timer));
+	if (BATON_UNLIKELY(baton__forked()))
+		return baton__stopped(BATON_STOP_CHILD);
+	return baton__stopped(met_by(stop_timer(timer)));
 }
 
-BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
-                                                          struct baton_future *gone)
+static int tell_timer(struct baton_task *task)
+{
+	struct baton_timer *timer = baton_container_of(task, struct baton_timer, _task);
+	const struct baton_stopping stopping = timer->_stopping;
+
+	/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide. Release is
+	 * enough: the thread reads nothing of the timer afterwards. */
+	(void)sub_acq_rel(&timer->_word, BATON__TIMER_GONE);
+	stopping._fn(stopping._arg);
+	return 0;
+}
+
+void baton__timer_tell(struct baton_timer *timer)
+{
+	baton__stop_tell(&timer->_task, tell_timer);
+}
+
+BATON_EXPORT struct baton_stopped baton_timer_stop_then(struct baton_timer *timer,
+                                                        baton_stopped_fn stopped, void *arg)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	BATON__NEED(gone, "the promise is NULL");
+	BATON__NEED(stopped, "the function is NULL");
 
-	enum baton_timer_state state = timer_state(stop_timer(timer));
-	/* Relaxed is seldom noticed: as in decide. */
-	uint64_t word = load_acquire(&timer->_word);
+	enum baton_stop met;
+	uint64_t word;
 
 	if (BATON_UNLIKELY(baton__forked()))
-		return state;
-	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
-	              "somebody waits for this timer already: once at a time");
-	timer->_gone = gone;
-	/* Ends: a further round comes only after a call of `dropped`. */
+		return baton__stopped(BATON_STOP_CHILD);
+	/* Relaxed: only another stop_then sets GONE. */
+	BATON_REQUIRE(!(load_relaxed(&timer->_word) & BATON__TIMER_GONE),
+	              "stop_then was called for this timer already: one at a time");
+	timer->_stopping = (struct baton_stopping){stopped, arg};
+	/* Ends: a further round comes only if the timer was armed since, for example by its own
+	 * function. */
 	do {
-		/* Ends: as in decide. [timer.gone] release: `gone`; pairs with [timer.gone] in
-		 * gone_of */
-		while (word & (BATON__TIMER_BUSY | AT_WORK)) {
-			if (word & AT_WORK) {
-				/* The timer was armed since, for example by its own function. */
-				state = timer_state(stop_timer(timer));
-				word = load_relaxed(&timer->_word);
-				continue;
-			}
-			if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
-				return timer_state(word);
-		}
-		/* [timer.touched] acquire: the run is over; pairs with [timer.touched] in
-		 * leave_run */
-		word = load_acquire(&timer->_word);
-	} while (baton__dropping_await(timer) || word & (BATON__TIMER_BUSY | AT_WORK));
-	(void)baton_future_complete(gone, 0, timer);
-	return state;
+		met = met_by(stop_timer(timer));
+		word = load_relaxed(&timer->_word);
+		/* Ends: as in decide. [timer.gone] release: `_stopping`; pairs with [timer.gone] in
+		 * enter_run and leave_run. [timer.touched] acquire: the run is over, if it is;
+		 * pairs with [timer.touched] in leave_run. */
+		while (!(word & AT_WORK) &&
+		       !cas_acq_rel(&timer->_word, &word, word | BATON__TIMER_GONE))
+			;
+	} while (word & AT_WORK);
+	if (word & BATON__TIMER_BUSY)
+		return baton__stopped(met_by(word)); /* timer.told: the run tells. Last touch */
+	(void)baton__dropping_await(timer);
+	baton__timer_tell(timer);
+	return baton__stopped(met);
 }
 
 /* Waits until the run is over; -ETIMEDOUT: the deadline has passed first. */

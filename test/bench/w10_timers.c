@@ -168,9 +168,9 @@ static void wheel_body(struct team_member *member)
 	for (uint64_t i = 0; !team_stopped(member); i++) {
 		must(baton_timer_arm_at(timer, 60 * SECOND_NS + i * 1000) == 0);
 		if (setup->disarm)
-			must(baton_timer_disarm(timer) == BATON_TIMER_PENDING);
+			baton_timer_disarm(timer);
 		else if (!setup->later)
-			must(baton_timer_stop(timer) == BATON_TIMER_PENDING);
+			must(baton_timer_stop(timer).met == BATON_STOP_PREVENTED);
 		team_count(member, 1);
 	}
 }

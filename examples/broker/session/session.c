@@ -52,7 +52,7 @@ static int session_run_expiry(struct baton_timer *timer)
 /* Step 4. The join's reference on the session and its charge become the connection's. */
 static void session_take(struct session *session, struct join *join)
 {
-	(void)baton_timer_disarm(&session->expiry);
+	baton_timer_disarm(&session->expiry);
 	session->connection = join->connection;
 	session->epoch = join->number;
 	session->sent = 0;

@@ -52,7 +52,6 @@ BATON_EXPORT int baton_admission_init(struct baton_admission *admission,
 	admission->_resource_config.name = config->name;
 	baton_resource_init(&admission->_resource, &admission->_resource_config);
 	baton__admission_timer_init(admission, &admission->_tick, baton__admission_tick);
-	baton_promise_init(&admission->_tick_gone);
 	baton_promise_init(&admission->_ended);
 	admission->_decided_last = &admission->_decided;
 	admission->_next_tick = BATON_NEVER;

@@ -13,10 +13,9 @@
 
 /* ---- The admission ---- */
 
-static void end_after_tick(struct baton_continuation *continuation)
+static void end_after_tick(void *arg)
 {
-	struct baton_admission *admission =
-		baton_container_of(continuation, struct baton_admission, _when_tick_gone);
+	struct baton_admission *admission = arg;
 
 	(void)baton_resource_close(&admission->_resource);
 	(void)baton_future_complete(&admission->_ended, 0, NULL); /* last touch */
@@ -25,11 +24,7 @@ static void end_after_tick(struct baton_continuation *continuation)
 /* Stops the tick. The admission has no users, and gets none any more. */
 static void end_tick(struct baton_admission *admission)
 {
-	struct baton_continuation *continuation = &admission->_when_tick_gone;
-
-	*continuation = (struct baton_continuation){NULL, end_after_tick, NULL, NULL};
-	baton_future_then(&admission->_tick_gone, continuation);
-	(void)baton_timer_stop_then(&admission->_tick, &admission->_tick_gone); /* last touch */
+	(void)baton_timer_stop_then(&admission->_tick, end_after_tick, admission); /* last touch */
 }
 
 bool baton__admission_enter(struct baton_admission *admission, bool also_closed)
@@ -102,23 +97,18 @@ static void end_own(struct baton_admitted *entry)
 	(void)baton_resource_close_then(&entry->_own, &entry->_last);
 }
 
-static void entry_timer_gone(struct baton_continuation *continuation)
+static void entry_timer_gone(void *entry)
 {
-	end_own(baton_container_of(continuation, struct baton_admitted, _when_timer_gone));
+	end_own(entry);
 }
 
 void baton__admitted_end_rest(struct baton_admitted *entry)
 {
-	struct baton_continuation *continuation = &entry->_when_timer_gone;
-
 	if (!(entry->_marks & BATON__MARK_TIMED)) {
 		end_own(entry);
 		return;
 	}
-	baton_promise_init(&entry->_timer_gone);
-	*continuation = (struct baton_continuation){NULL, entry_timer_gone, NULL, NULL};
-	baton_future_then(&entry->_timer_gone, continuation);
-	(void)baton_timer_stop_then(&entry->_timer, &entry->_timer_gone); /* last touch */
+	(void)baton_timer_stop_then(&entry->_timer, entry_timer_gone, entry); /* last touch */
 }
 
 void baton__admitted_end(struct baton_admitted *entry)

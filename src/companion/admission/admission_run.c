@@ -260,7 +260,7 @@ static void act(struct baton_admission *admission)
 		return;
 	admission->_next_tick = next;
 	if (next == BATON_NEVER)
-		(void)baton_timer_disarm(&admission->_tick);
+		baton_timer_disarm(&admission->_tick);
 	else
 		(void)baton_timer_arm_at(&admission->_tick, next); /* as in obey_decision */
 }

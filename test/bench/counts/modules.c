@@ -53,7 +53,7 @@ static void arm_later(void)
 static void disarm(void)
 {
 	for (int i = 0; i < ROUNDS; i++)
-		(void)baton_timer_disarm(&timer[i]);
+		baton_timer_disarm(&timer[i]);
 }
 
 /* All have expired, and run here. */

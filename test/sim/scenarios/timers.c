@@ -84,7 +84,7 @@ SIM_SCENARIO(timers_arm_twice,
 	advances((void *)2);
 	before = runs;
 	sim_require(before >= 1 && before <= 2);
-	sim_require(baton_timer_stop(&timer_a) <= BATON_TIMER_DONE);
+	sim_require(baton_timer_stop(&timer_a).met == BATON_STOP_NOTHING);
 	give_back(&timer_a);
 	advances((void *)100);
 	sim_require(runs == before);
@@ -151,11 +151,11 @@ SIM_SCENARIO(timers_later,
 /* Stops timer_a, and has its memory where stop says so. */
 static void does_stop(void *unused)
 {
-	enum baton_timer_state state = baton_timer_stop(&timer_a);
+	enum baton_stop met = baton_timer_stop(&timer_a).met;
 
-	if (state != BATON_TIMER_QUEUED && state != BATON_TIMER_RUNNING)
+	if (met < BATON_STOP_QUEUED)
 		give_back(&timer_a);
-	told = 1 + (unsigned)state;
+	told = 1 + (unsigned)met;
 }
 
 static unsigned said; /* by who arms, before */
@@ -192,7 +192,7 @@ SIM_SCENARIO(timers_stop, "stop against the expiry: it runs, or stop says that i
 	sim_start(does_stop, NULL);
 	advances((void *)1);
 	sim_join_all();
-	if (told == 1 + BATON_TIMER_PENDING || told == 1 + BATON_TIMER_QUEUED)
+	if (told == 1 + BATON_STOP_PREVENTED || told == 1 + BATON_STOP_QUEUED)
 		sim_require(runs == 0);
 	else
 		sim_require(runs == 1);
@@ -205,7 +205,7 @@ SIM_SCENARIO(timers_stop_posted, "stop of a timer that lies in the inbox of a he
 	sim_start(does_arm_b, (void *)1);
 	does_arm_a((void *)5);
 	does_stop(NULL);
-	sim_require(told == 1 + BATON_TIMER_PENDING);
+	sim_require(told == 1 + BATON_STOP_PREVENTED);
 	sim_join_all();
 	advances((void *)10);
 	sim_require(runs == 1);
@@ -228,7 +228,7 @@ SIM_SCENARIO(timers_repeat_stop, "stop of a repeated timer against its run, whic
 /* When the promise is complete nobody touches the timer. */
 static void does_stop_then(void *unused)
 {
-	(void)baton_timer_stop_then(&timer_a, &gone);
+	(void)baton_timer_stop_then(&timer_a, baton_stopped_complete, &gone);
 	sim_require(baton_future_wait(&gone) == 0);
 	sim_require(baton_future_status(&gone) == 0);
 	give_back(&timer_a);
@@ -383,7 +383,7 @@ SIM_SCENARIO(timers_replace,
 	sim_join_all();
 	advances((void *)1);
 	sim_require(runs == told + 1);
-	sim_require(baton_timer_stop(&timer_a) == BATON_TIMER_DONE);
+	sim_require(baton_timer_stop(&timer_a).met == BATON_STOP_NOTHING);
 	end();
 }
 
@@ -409,7 +409,8 @@ SIM_SCENARIO(timers_cancel,
 	(void)baton_manual_run_until_idle(manual);
 	sim_join_all();
 	(void)baton_manual_run_until_idle(manual);
-	sim_require(baton_timer_stop(&timer_a) == (runs ? BATON_TIMER_DONE : BATON_TIMER_IDLE));
+	sim_require(baton_timer_state(&timer_a) == (runs ? BATON_TIMER_DONE : BATON_TIMER_IDLE));
+	sim_require(baton_timer_stop(&timer_a).met == BATON_STOP_NOTHING);
 	give_back(&timer_a);
 	baton_manual_destroy(manual);
 	end();

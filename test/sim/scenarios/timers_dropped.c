@@ -80,9 +80,9 @@ static void end(void)
 
 static void does_stop(void *unused)
 {
-	enum baton_timer_state state = baton_timer_stop(&timer);
+	enum baton_stop met = baton_timer_stop(&timer).met;
 
-	if (state != BATON_TIMER_QUEUED && state != BATON_TIMER_RUNNING)
+	if (met < BATON_STOP_QUEUED)
 		give_back();
 }
 
@@ -107,7 +107,7 @@ static void stops_then(void)
 	bool waits;
 
 	baton_promise_init(&gone);
-	(void)baton_timer_stop_then(&timer, &gone);
+	(void)baton_timer_stop_then(&timer, baton_stopped_complete, &gone);
 	waits = !baton_future_is_complete(&gone);
 	sim_require(baton_future_wait(&gone) == 0);
 	/* A timer for whose end somebody waits is told of by `gone` alone. */

@@ -85,7 +85,7 @@ SIM_SCENARIO(timers_refused, "stopped by a task of the resource that refuses its
 
 static void does_stop_then(void *unused)
 {
-	(void)baton_timer_stop_then(&timer_a, &gone);
+	(void)baton_timer_stop_then(&timer_a, baton_stopped_complete, &gone);
 	sim_require(baton_future_wait(&gone) == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
 }
@@ -162,7 +162,7 @@ SIM_SCENARIO(timers_moved,
 
 static void does_destroy(void *unused)
 {
-	(void)baton_timer_disarm(&timer_a);
+	baton_timer_disarm(&timer_a);
 	sim_require(baton_timers_destroy(timers) == 0);
 }
 

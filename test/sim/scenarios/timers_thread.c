@@ -68,7 +68,7 @@ static void does_arm_b_again(void *unused)
 
 static void does_stop_then(void *unused)
 {
-	(void)baton_timer_stop_then(&timer_a, &gone);
+	(void)baton_timer_stop_then(&timer_a, baton_stopped_complete, &gone);
 	sim_require(baton_future_wait(&gone) == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
 }

@@ -403,7 +403,7 @@ static void stop_trigger(void)
 
 static void stop_timer(void)
 {
-	cr_assert_eq(baton_timer_stop(&one.timer), BATON_TIMER_QUEUED);
+	cr_assert_eq(baton_timer_stop(&one.timer).met, BATON_STOP_QUEUED);
 }
 
 static void stop_io(void)

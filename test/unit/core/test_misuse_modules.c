@@ -238,8 +238,8 @@ static void timer_stopped_twice(void)
 	MUST(baton_timers_advance(timers, BATON_SECOND) >= 0);
 	baton_promise_init(&gone[0]);
 	baton_promise_init(&gone[1]);
-	(void)baton_timer_stop_then(&timer, &gone[0]);
-	(void)baton_timer_stop_then(&timer, &gone[1]);
+	(void)baton_timer_stop_then(&timer, baton_stopped_complete, &gone[0]);
+	(void)baton_timer_stop_then(&timer, baton_stopped_complete, &gone[1]);
 }
 
 /* ---- What does not fit ---- */
@@ -440,7 +440,7 @@ static const struct mistake mistakes[] = {
 	{window_of_another, "baton_submit: \"topic/8\" was given a task of another resource's"},
 	{registry_in_use, "baton_registry_destroy: somebody holds a reference"},
 	{registered_closed, "baton_resource_close_then: \"(no name)\" is a registry's object"},
-	{timer_stopped_twice, "baton_timer_stop_then: somebody waits for this timer already"},
+	{timer_stopped_twice, "baton_timer_stop_then: stop_then was called for this timer already"},
 	{finaliser_with_future,
          "baton_resource_close_then: \"topic/7\" was given a finaliser with"},
 	{too_many_lanes, "baton_lanes_init: a resource has 1 to 32 lanes"},

@@ -236,7 +236,7 @@ static void timer_init(struct link *link)
 
 static void stops(struct link *link)
 {
-	(void)baton_timer_stop_then(&part_of(link)->timer, &link->future);
+	(void)baton_timer_stop_then(&part_of(link)->timer, baton_stopped_complete, &link->future);
 }
 
 static bool timer_end(struct link *link)

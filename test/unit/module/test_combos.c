@@ -137,7 +137,7 @@ static void overrun(enum baton_bound_policy policy)
 	cr_assert_eq(bell.runs, 0);
 	cr_assert_eq(baton_timers_advance(timers, 20 * TICK), 2);
 	cr_assert_eq(bell.runs, 2);
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(bounded.bound._pushed, bounded.bound._gone);
 	client_end(&bounded.client);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
@@ -190,7 +190,7 @@ static void overrun_beside(enum baton_bound_policy policy)
 	cr_assert_eq(baton_window_cancel(&bounded.client.window), 0);
 	cr_assert_eq(baton_timers_advance(timers, 20 * TICK), 2);
 	cr_assert_eq(bell.runs, 3);
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(bounded.bound._pushed, bounded.bound._gone);
 	client_end(&bounded.client);
 	cr_assert_eq(baton_timers_destroy(timers), 0);

@@ -414,7 +414,7 @@ Test(combos_hooks, timers_and_triggers_are_left_out_when_batch_begin_fails, .tim
 	ledger.begin_status = 0;
 	cr_assert_eq(baton_timers_advance(timers, TICK), 1);
 	cr_assert_eq(bell.runs, 1);
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(ledger.cancelled, 0);
 	resource_end(&ledger.resource);
 	cr_assert_eq(baton_timers_destroy(timers), 0);

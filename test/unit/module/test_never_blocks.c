@@ -133,12 +133,13 @@ static bool timer_h(struct stage *stage)
 	             baton_timer_state(&stage->timer) == BATON_TIMER_QUEUED;
 
 	/* Twice: with a run in the queue, and without. */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		right = right && baton_timer_arm_at(&stage->timer, 100) == 0 &&
 		        baton_timer_arm_every(&stage->timer, 9, 9, BATON_TIMER_SKIP) == 0 &&
-		        baton_timer_arm_again_after(&stage->timer, 9) == 0 &&
-		        baton_timer_disarm(&stage->timer) != BATON_TIMER_RUNNING;
-	return right && baton_timer_stop(&stage->timer) == BATON_TIMER_QUEUED;
+		        baton_timer_arm_again_after(&stage->timer, 9) == 0;
+		baton_timer_disarm(&stage->timer);
+	}
+	return right && baton_timer_stop(&stage->timer).met == BATON_STOP_QUEUED;
 }
 
 static bool group_h(struct stage *stage)

@@ -112,27 +112,19 @@ static void inline_end(void)
 	baton_inline_end_v2(&fresh.resource);
 }
 
-enum timer_call {
-	TIMER_STOP,
-	TIMER_DISARM,
-	TIMER_STOP_THEN,
-	TIMER_STOP_WAIT,
-	TIMER_STOP_WAIT_UNTIL
-};
+enum timer_call { TIMER_STOP, TIMER_STOP_THEN, TIMER_STOP_WAIT, TIMER_STOP_WAIT_UNTIL };
 
 /* Was the call refused, whatever the state of the timer? */
 static bool timer_refused(struct baton_timer *timer, enum timer_call call)
 {
-	const enum baton_timer_state before = baton_timer_state(timer);
-
 	baton_promise_init(&fresh.promise);
 	switch (call) {
 	case TIMER_STOP:
-		return baton_timer_stop(timer) == before;
-	case TIMER_DISARM:
-		return baton_timer_disarm(timer) == before;
+		return baton_timer_stop(timer).met == BATON_STOP_CHILD;
 	case TIMER_STOP_THEN:
-		return baton_timer_stop_then(timer, &fresh.promise) == before;
+		return baton_timer_stop_then(timer, baton_stopped_complete, &fresh.promise).met ==
+		               BATON_STOP_CHILD &&
+		       !baton_future_is_complete(&fresh.promise);
 	case TIMER_STOP_WAIT:
 		return baton_timer_stop_wait(timer) == -ECHILD;
 	case TIMER_STOP_WAIT_UNTIL:

@@ -183,8 +183,8 @@ Test(timer, for_ever_never_comes, .timeout = 5)
 	cr_assert_eq(baton_timers_advance_to(timers, UINT64_MAX), 1);
 	cr_assert_eq(baton_timers_now(timers), UINT64_MAX);
 	cr_assert_eq(bells[2].runs, 1);
-	cr_assert_eq(baton_timer_stop(&bells[0].timer), BATON_TIMER_PENDING);
-	cr_assert_eq(baton_timer_stop(&bells[1].timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&bells[0].timer).met, BATON_STOP_PREVENTED);
+	cr_assert_eq(baton_timer_stop(&bells[1].timer).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
@@ -199,7 +199,7 @@ Test(timer, a_fixed_rate_does_not_drift, .timeout = 5)
 	cr_assert_eq(baton_timers_advance_to(timers, 10 + 49 * period), 50);
 	for (uint64_t i = 0; i < 50; i++)
 		cr_assert_eq(bell.ran_at[i], 10 + i * period);
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(baton_timers_advance(timers, 100 * period), 0);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
@@ -227,7 +227,7 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell,
 	(void)baton_manual_run_until_idle(manual);
 	*late_stats = stats_of(timers);
 	/* 65 ticks: 10, 20, ... 60 */
-	MUST(baton_timer_stop(&bell->timer) == BATON_TIMER_PENDING);
+	MUST(baton_timer_stop(&bell->timer).met == BATON_STOP_PREVENTED);
 	MUST(baton_resource_close(&late) == 0);
 	MUST(baton_resource_await(&late) == 0);
 	baton_manual_destroy(manual);
@@ -271,7 +271,7 @@ Test(timer, a_run_that_is_due_when_the_run_before_ends_is_skipped, .timeout = 5)
 	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
 	cr_assert_eq(baton_timers_advance_to(timers, 30 * TICK - 1), 0);
 	cr_assert_eq(baton_timers_advance_to(timers, 30 * TICK), 1);
-	MUST(baton_timer_stop(&bell.timer) == BATON_TIMER_QUEUED);
+	MUST(baton_timer_stop(&bell.timer).met == BATON_STOP_QUEUED);
 	(void)baton_manual_run_until_idle(manual);
 	resource_end(&late);
 	baton_manual_destroy(manual);
@@ -409,7 +409,7 @@ Test(timer, is_armed_again_from_its_own_function, .timeout = 5)
 	cr_assert_eq(baton_timer_arm_after(&bell.timer, TICK), 0);
 	cr_assert_eq(baton_timers_advance(timers, 100 * TICK), 5);
 	cr_assert_eq(bell.ran_at[4], 17 * TICK);
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_DONE);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_NOTHING);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
@@ -448,7 +448,7 @@ Test(timer, a_million_at_once, .timeout = 60)
 	}
 	cr_assert_eq(stats_of(timers).pending, (uint64_t)count);
 	for (int i = 0; i < count; i += 2)
-		wrong += baton_timer_stop(&bells[i].timer) != BATON_TIMER_PENDING;
+		wrong += baton_timer_stop(&bells[i].timer).met != BATON_STOP_PREVENTED;
 	cr_assert_eq(baton_timers_advance(timers, (uint64_t)1 << 31), count / 2);
 	for (int i = 0; i < count; i++)
 		wrong += bells[i].runs != (unsigned)(i % 2) || bells[i].early;
@@ -472,7 +472,7 @@ Test(timer, refuses_bad_arguments, .timeout = 5)
 	cr_assert_eq(baton_timers_poll(timers), -EINVAL);
 	cr_assert_eq(baton_timers_close(timers, (enum baton_timers_pending)2), -EINVAL);
 	cr_assert_eq(baton_timer_arm_after(&bell.timer, 1), 0, "not closed");
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_PREVENTED);
 	config.source = (enum baton_timers_source)3;
 	cr_assert_eq(baton_timers_create(&config, &timers), -EINVAL);
 	cr_assert_eq(baton_timers_destroy(timers), 0);

@@ -54,10 +54,11 @@ static bool stop_beside(struct told *told, enum stop how)
 	atomic_store(&told->stopping, 1);
 	switch (how) {
 	case STOP:
-		idle = baton_timer_stop(&told->timer) == BATON_TIMER_IDLE;
+		idle = baton_timer_stop(&told->timer).met == BATON_STOP_NOTHING;
 		break;
 	case STOP_THEN:
-		idle = baton_timer_stop_then(&told->timer, &gone) == BATON_TIMER_IDLE &&
+		idle = baton_timer_stop_then(&told->timer, baton_stopped_complete, &gone).met ==
+		               BATON_STOP_NOTHING &&
 		       baton_future_is_complete(&gone);
 		break;
 	default:

@@ -93,7 +93,7 @@ Test(timer_exact, an_armed_timer_takes_another_rate, .timeout = 10)
 		for (uint64_t run = 0; run < 10; run++)
 			cr_assert_eq(bell.ran_at[run], (way & 2 ? 50 : 200) + run * 333, "way %d",
 			             way);
-		cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+		cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_PREVENTED);
 		cr_assert_eq(baton_timers_destroy(timers), 0);
 	}
 }
@@ -229,7 +229,7 @@ Test(timer_exact, a_period_shorter_than_a_tick_is_caught_up_with_at_once, .timeo
 	cr_assert_gt(late.bell.runs, OVERDUE);
 	cr_assert_leq(late.bell.runs, periods + 1);
 	cr_assert_eq(stats_of(late.timers).fired, late.bell.runs);
-	cr_assert_eq(baton_timer_stop(&late.bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timer_stop(&late.bell.timer).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(late.dropped, 0);
 	late_end(&late);
 }
@@ -238,7 +238,7 @@ Test(timer_exact, a_period_shorter_than_a_tick_is_caught_up_with_at_once, .timeo
 static int stops(struct bell *bell)
 {
 	if (bell->runs == 3)
-		MUST(baton_timer_stop(&bell->timer) == BATON_TIMER_RUNNING);
+		MUST(baton_timer_stop(&bell->timer).met == BATON_STOP_RUNNING);
 	return 0;
 }
 
@@ -270,12 +270,12 @@ Test(timer_exact, catching_up_ends_with_the_repetition, .timeout = 10)
 	static const struct {
 		int (*then)(struct bell *bell);
 		int error;
-		enum baton_timer_state state;
+		enum baton_stop met;
 	} rows[] = {
-		{stops, 0, BATON_TIMER_DONE},
-		{closes_resource, -EPIPE, BATON_TIMER_DONE},
-		{closes_wheel, -ESHUTDOWN, BATON_TIMER_DONE},
-		{arms_for_later, 0, BATON_TIMER_PENDING},
+		{stops, 0, BATON_STOP_NOTHING},
+		{closes_resource, -EPIPE, BATON_STOP_NOTHING},
+		{closes_wheel, -ESHUTDOWN, BATON_STOP_NOTHING},
+		{arms_for_later, 0, BATON_STOP_PREVENTED},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -286,7 +286,7 @@ Test(timer_exact, catching_up_ends_with_the_repetition, .timeout = 10)
 		cr_assert_eq(late.bell.runs, 3, "row %zu", i);
 		cr_assert_eq(late.error, rows[i].error, "row %zu: %d", i, late.error);
 		cr_assert_eq(late.dropped, rows[i].error != 0);
-		cr_assert_eq(baton_timer_stop(&late.bell.timer), rows[i].state);
+		cr_assert_eq(baton_timer_stop(&late.bell.timer).met, rows[i].met);
 		cr_assert_eq(stats_of(late.timers).refused, rows[i].error == -EPIPE);
 		if (baton_resource_close(&late.resource) == 0)
 			cr_assert_neq(rows[i].error, -EPIPE);
@@ -326,7 +326,7 @@ Test(timer_exact, a_run_that_a_bound_keeps_from_catching_up_is_left_to_the_next_
 			sched_yield();
 		(void)baton_manual_run_until_idle(late.manual);
 		cr_assert_gt(late.bell.runs, OVERDUE - 1);
-		cr_assert_eq(baton_timer_stop(&late.bell.timer), BATON_TIMER_PENDING);
+		cr_assert_eq(baton_timer_stop(&late.bell.timer).met, BATON_STOP_PREVENTED);
 		late_end(&late);
 	}
 }

@@ -36,7 +36,7 @@ Test(timer_refused, an_arm_says_that_the_resource_is_closed, .timeout = 10)
 		cr_assert_eq(baton_resource_close(&closed), 0);
 		cr_assert_eq(arm(&bells[0].timer, how, 9 * TICK), -EPIPE, "armed later");
 		cr_assert_eq(arm(&bells[0].timer, how, 2 * TICK), -EPIPE, "armed earlier");
-		cr_assert_eq(baton_timer_stop(&bells[0].timer), BATON_TIMER_PENDING);
+		cr_assert_eq(baton_timer_stop(&bells[0].timer).met, BATON_STOP_PREVENTED);
 		cr_assert_eq(arm(&bells[1].timer, how, 5 * TICK), -EPIPE);
 		cr_assert_eq(baton_timer_state(&bells[1].timer), BATON_TIMER_IDLE);
 		cr_assert_eq(baton_resource_await(&closed), 0);
@@ -59,7 +59,7 @@ Test(timer_refused, an_arm_says_that_there_is_no_function_or_resource, .timeout 
 
 		for (int i = 0; i < 3; i++) {
 			cr_assert_eq(arm(&bad[i], how, TICK), -EINVAL);
-			cr_assert_eq(baton_timer_stop(&bad[i]), BATON_TIMER_IDLE);
+			cr_assert_eq(baton_timer_stop(&bad[i]).met, BATON_STOP_NOTHING);
 		}
 	}
 	cr_assert_eq(baton_timers_advance(timers, 10 * TICK), 0);

@@ -204,10 +204,10 @@ Test(timers, one_thread_drives_and_the_wheel_is_not_ended_beside_it, .timeout = 
 	cr_assert_eq(baton_timers_advance(meeting.timers, TICK), -EBUSY);
 	cr_assert_eq(baton_timers_destroy(meeting.timers), -EBUSY);
 	/* On another thread's stack: running, and its memory is not ours. */
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_RUNNING);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_RUNNING);
 	gate_open(&meeting.leave);
 	cr_assert_eq((intptr_t)thread_join(thread), 1);
-	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_DONE);
+	cr_assert_eq(baton_timer_stop(&bell.timer).met, BATON_STOP_NOTHING);
 	cr_assert_eq(baton_timers_destroy(meeting.timers), 0);
 }
 
@@ -341,7 +341,7 @@ Test(timers, the_default_wheel_comes_with_the_first_arm, .timeout = 20)
 	struct baton_timers *timers;
 	struct baton_timer timer = BATON_TIMER_INIT(NULL, &resource, bell_run);
 
-	cr_assert_eq(baton_timer_stop(&timer), BATON_TIMER_IDLE);
+	cr_assert_eq(baton_timer_stop(&timer).met, BATON_STOP_NOTHING);
 	cr_assert_eq(baton_timers_default(&timers), 0);
 	bell_init(&bell, NULL, &resource);
 	bell.timers = timers;
@@ -374,7 +374,7 @@ static void *crowd_main(void *arg)
 			(void)baton_timer_stop(timer);
 			break;
 		case 1:
-			(void)baton_timer_disarm(timer);
+			baton_timer_disarm(timer);
 			break;
 		case 2:
 			MUST(baton_timer_arm_every(timer, 0, 1 + rng_below(&state, 30000),

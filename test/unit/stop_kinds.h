@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* What can be stopped (baton/stop.h): a table, of which each kind is a row. For test_stop.c. */
+#ifndef BATON_TEST_UNIT_STOP_KINDS_H
+#define BATON_TEST_UNIT_STOP_KINDS_H
+
+#include "fixture.h"
+
+#include <baton/stop.h>
+#include <baton/timer.h>
+#include <baton/trigger.h>
+
+#define POISON 0xA5
+
+struct kind;
+
+struct subject {
+	union {
+		struct baton_trigger trigger;
+		struct baton_timer timer;
+	} x; /* the first member: run finds the subject by it */
+	const struct kind *kind;
+	atomic_int runs;
+	atomic_int told;
+	enum { PASSES, STAYS, TELLS, FREES } mode; /* what the function does */
+	sem_t entered;
+	sem_t leave;
+	enum baton_stop met; /* by a stop inside the function, or on another thread */
+	pthread_t thread;
+};
+
+struct kind {
+	const char *name;
+	void (*init)(struct subject *subject, struct baton_resource *resource);
+	void (*arm)(struct subject *subject);  /* a run is wanted for later; NULL: cannot be */
+	void (*want)(struct subject *subject); /* a run is wanted now */
+	void (*end)(void);                     /* gives back what init has made; NULL: nothing */
+	struct baton_stopped (*stop)(void *x);
+	struct baton_stopped (*stop_then)(void *x, baton_stopped_fn stopped, void *arg);
+};
+
+static void poison(struct subject *subject)
+{
+	memset(&subject->x, POISON, sizeof(subject->x));
+}
+
+/* Has nobody written to the memory since? */
+static bool is_poisoned(const struct subject *subject)
+{
+	const unsigned char *byte = (const unsigned char *)&subject->x;
+
+	for (size_t i = 0; i < sizeof(subject->x); i++)
+		if (byte[i] != POISON)
+			return false;
+	return true;
+}
+
+static void told(void *arg)
+{
+	struct subject *subject = arg;
+
+	poison(subject);
+	(void)atomic_fetch_add(&subject->told, 1);
+}
+
+static int run(void *x)
+{
+	struct subject *subject = x;
+	int result = 0;
+
+	switch (subject->mode) {
+	case PASSES:
+		break;
+	case STAYS:
+		gate_open(&subject->entered);
+		gate_pass(&subject->leave);
+		break;
+	case TELLS:
+		subject->met = subject->kind->stop_then(x, told, subject).met;
+		MUST(!atomic_load(&subject->told));
+		break;
+	case FREES:
+		subject->met = subject->kind->stop(x).met;
+		poison(subject);
+		result = BATON_GONE;
+		break;
+	}
+	(void)atomic_fetch_add(&subject->runs, 1);
+	return result;
+}
+
+/* ---- The kinds ---- */
+
+#define STOPS(noun)                                                                                \
+	static struct baton_stopped noun##_stop(void *x)                                           \
+	{                                                                                          \
+		return baton_##noun##_stop(x);                                                     \
+	}                                                                                          \
+                                                                                                   \
+	static struct baton_stopped noun##_stop_then(void *x, baton_stopped_fn stopped, void *arg) \
+	{                                                                                          \
+		return baton_##noun##_stop_then(x, stopped, arg);                                  \
+	}
+
+static int run_trigger(struct baton_trigger *trigger, uint64_t fires)
+{
+	MUST(fires == 1);
+	return run(trigger);
+}
+
+static void trigger_init(struct subject *subject, struct baton_resource *resource)
+{
+	baton_trigger_init(&subject->x.trigger, resource, run_trigger);
+}
+
+static void trigger_want(struct subject *subject)
+{
+	MUST(baton_trigger_fire(&subject->x.trigger) == 0);
+}
+
+STOPS(trigger)
+
+#define TICK 1024
+
+static struct baton_timers *wheel; /* on a virtual clock */
+
+static int run_timer(struct baton_timer *timer)
+{
+	return run(timer);
+}
+
+static void timer_init(struct subject *subject, struct baton_resource *resource)
+{
+	const struct baton_timers_options options = {.source = BATON_TIMERS_VIRTUAL};
+
+	if (!wheel)
+		MUST(baton_timers_create(&options, &wheel) == 0);
+	baton_timer_init(&subject->x.timer, wheel, resource, run_timer);
+}
+
+static void timer_arm(struct subject *subject)
+{
+	MUST(baton_timer_arm_after(&subject->x.timer, 1000 * BATON_SECOND) == 0);
+}
+
+static void timer_want(struct subject *subject)
+{
+	MUST(baton_timer_arm_after(&subject->x.timer, TICK) == 0);
+	MUST(baton_timers_advance(wheel, TICK) == 1);
+}
+
+static void timer_end(void)
+{
+	MUST(baton_timers_destroy(wheel) == 0);
+	wheel = NULL;
+}
+
+STOPS(timer)
+
+static const struct kind kinds[] = {
+	{"timer", timer_init, timer_arm, timer_want, timer_end, timer_stop, timer_stop_then},
+	{"trigger", trigger_init, NULL, trigger_want, NULL, trigger_stop, trigger_stop_then},
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+#endif
