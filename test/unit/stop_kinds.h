@@ -7,6 +7,7 @@
 
 #include <baton/stop.h>
 #include <baton/timer.h>
+#include <baton/timers.h>
 #include <baton/trigger.h>
 
 #define POISON 0xA5

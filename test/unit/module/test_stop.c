@@ -27,7 +27,7 @@ static struct subject *begin(size_t kind)
 	fix.stats = (struct baton_resource_stats){0};
 	fix.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	if (setting == NEVER_CAPTURED)
-		fix.config.capture_limit = 0;
+		fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_pool(2);
 	subject->kind->init(subject, &fix.resource);
 	return subject;
