@@ -21,6 +21,7 @@
  *                     | may run beside                | from
  *   start, stop,      | everything but init, destroy  | any thread, also inside tasks
  *   is_active         |                               |
+ *   stop_then         | the same, once                | the same
  *   init, set_dropped | nothing of the same watch     | the owner
  *   io_destroy        | nothing                       | not a worker, not inside a task
  *
@@ -49,6 +50,7 @@
 #include <baton/attributes.h>
 #include <baton/label.h>
 #include <baton/resource.h>
+#include <baton/stop.h>
 #include <baton/task.h>
 
 #ifdef __cplusplus
@@ -58,12 +60,10 @@ extern "C" {
 struct baton_io;
 
 /*
- * A watch's function: runs as a task of the watch's resource. Returns 0; or BATON_IO_GONE: the
- * function has freed the watch, which is not active and which no other thread uses; baton does not
- * touch the watch any more.
+ * A watch's function: runs as a task of the watch's resource. Returns 0, or BATON_GONE: the
+ * function has freed the watch (stop.h).
  */
 typedef int (*baton_io_fn)(struct baton_io *io);
-#define BATON_IO_GONE 1
 
 /*
  * Called when a run does not take place although no thread has stopped the watch. The watch is not
@@ -83,7 +83,7 @@ struct baton_io {
 	struct baton_resource *_resource;
 	baton_io_fn _fn;
 	baton_io_dropped_fn _dropped;
-	struct baton_io *_unused;
+	struct baton_stopping _stopping;
 	uint32_t _state;
 	int fd;                   /* of the last start; -1 before */
 	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
@@ -92,7 +92,7 @@ struct baton_io {
 /* A watch that is not active. The resource must outlive it. */
 #define BATON_IO_INIT(resource, fn)                                                                \
 	{                                                                                          \
-		{NULL, NULL, NULL}, (resource), (fn), NULL, NULL, 0, -1, BATON_STAMP_INIT          \
+		{NULL, NULL, NULL}, (resource), (fn), NULL, {NULL, NULL}, 0, -1, BATON_STAMP_INIT  \
 	}
 void baton_io_init(struct baton_io *io, struct baton_resource *resource,
                    baton_io_fn fn) BATON_NONNULL;
@@ -117,25 +117,25 @@ enum baton_io_how {
  * Ordering: what the caller did before is visible to the function.
  * Errors: nothing has changed: -EINVAL: not exactly one side, an unknown flag, no function or no
  * resource; -EALREADY: the watch is active; -EEXIST: another watch is active for this side of the
- * descriptor; -EBADF; -EPERM: the descriptor is of a file that is always ready (a regular file);
+ * descriptor; -EBUSY: stop_then was called, and its function was not called yet; -EBADF;
+ * -EPERM: the descriptor is of a file that is always ready (a regular file);
  * -ENOMEM, -ENOSPC, -EMFILE, -ENFILE, -EAGAIN: no room in the kernel, no descriptor, no thread;
  * -ECHILD: a fork's child.
  */
 BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BATON_NONNULL;
 
 /*
- * Stops the watch: its function is entered no more for the starts until now. If the function runs
- * at the moment, it runs on.
+ * Stops the watch: its function is entered no more for the starts until now. What the stop met, and
+ * when the memory is the caller's: stop.h. An active watch is PREVENTED until an event comes; then
+ * it is QUEUED.
  *
- * Returns: 0: no run is queued or under way; the watch's memory is the caller's. 1: a run that is
- * queued has no effect, or the function runs now. Then the memory is the caller's in a task of the
- * same resource that was submitted afterwards, after an await of the resource, or, inside the
- * watch's own function, when the function returns BATON_IO_GONE.
  * Thread safety: any thread.
  * Blocking: like a short mutex: waits while another thread hands over a run of the watch, or calls
  * its `dropped`.
  */
-int baton_io_stop(struct baton_io *io) BATON_NONNULL;
+struct baton_stopped baton_io_stop(struct baton_io *io) BATON_NONNULL;
+struct baton_stopped baton_io_stop_then(struct baton_io *io, baton_stopped_fn stopped, void *arg)
+	BATON_NONNULL_AT(1, 2);
 
 /* Is the watch active? A start makes it active; a stop ends that, and, without BATON_IO_AGAIN, the
  * first event. A hint. */

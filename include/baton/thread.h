@@ -14,10 +14,9 @@
  * threads, and the tasks that ran do not go on. In such a child every function that would need
  * these threads or tasks, and can return an error, returns -ECHILD and does nothing; no call hangs.
  * Functions that return no error do nothing there: baton_board_leave() and the other functions of
- * board.h, baton_watchdog_stop(), baton_io_stop(). baton_timer_stop() and baton_timer_stop_then()
- * return the timer's state and leave the timer as it is; the promise of stop_then does not
- * complete. Where a job of the parent's would have to run (baton_job_run(), a manual executor) the
- * program stops (an assertion).
+ * board.h, baton_watchdog_stop(). There the stops of stop.h meet BATON_STOP_CHILD. Where a job of
+ * the parent's would have to run (baton_job_run(), a manual executor) the program stops (an
+ * assertion).
  *
  * A process that forks before its first use of baton (a daemon, say) is not concerned: its child
  * may use baton. A loop (executor.h, mainloop.h) or a board (board.h) that existed at another fork

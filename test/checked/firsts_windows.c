@@ -134,6 +134,12 @@ FIRST(baton_io_start)
 	watch();
 }
 
+FIRST(baton_io_stop_then)
+{
+	MUST(baton_io_stop_then(&io, baton_stopped_complete, &promise).met == BATON_STOP_NOTHING);
+	watch();
+}
+
 FIRST(baton_io_stop)
 {
 	(void)baton_io_stop(&io);

@@ -257,6 +257,7 @@ static const struct function {
 	{"baton_io_set_dropped", {0}},
 	{"baton_io_start", {FIRST, EINVAL, EALREADY, EEXIST, EBADF, EPERM, EMFILE, EAGAIN, ENOSPC}},
 	{"baton_io_stop", {0}},
+	{"baton_io_stop_then", {0}},
 	{"baton_io_is_active", {0}},
 	{"baton_io_destroy", {ECHILD, EBUSY, EDEADLK}},
 	{"baton_mainloop_create", {ENOMEM, ENOSPC, EMFILE, ENFILE}},

@@ -79,10 +79,14 @@ SCENARIO(io, runs)
 
 SCENARIO(io, stops)
 {
+	struct baton_future promise = BATON_PROMISE_INIT;
 	struct watch watch;
 
 	begin(&watch);
-	EXPECT(USE(baton_io_stop(&watch.io)) == 0);
+	EXPECT(USE(baton_io_stop(&watch.io)).met == BATON_STOP_NOTHING);
+	EXPECT(USE(baton_io_stop_then(&watch.io, baton_stopped_complete, &promise)).met ==
+	       BATON_STOP_NOTHING);
+	EXPECT(baton_future_state(&promise) == BATON_DONE);
 	EXPECT(!USE(baton_io_is_active(&watch.io)));
 	end(&watch);
 	EXPECT(!atomic_load(&watch.runs));

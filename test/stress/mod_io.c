@@ -168,8 +168,8 @@ void watch_private(void)
 	actor_busy("a watch's run", 0);
 	if (!random_one_in(random, 4))
 		MUST(baton_future_wait(&watch->ran) == 0);
-	/* 1: a task that is submitted now comes after the last run. */
-	if (baton_io_stop(&watch->io))
+	/* QUEUED, RUNNING: a task that is submitted now comes after the last run. */
+	if (baton_io_stop(&watch->io).met >= BATON_STOP_QUEUED)
 		MUST(baton_call(&places[watch->place].resource, nothing, NULL, NULL) == 0);
 	actor_idle();
 	watch->magic = 0;

@@ -5,10 +5,14 @@
 
 #include "fixture.h"
 
+#include <baton/io.h>
 #include <baton/stop.h>
 #include <baton/timer.h>
 #include <baton/timers.h>
 #include <baton/trigger.h>
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define POISON 0xA5
 
@@ -18,6 +22,7 @@ struct subject {
 	union {
 		struct baton_trigger trigger;
 		struct baton_timer timer;
+		struct baton_io io;
 	} x; /* the first member: run finds the subject by it */
 	const struct kind *kind;
 	atomic_int runs;
@@ -157,7 +162,45 @@ static void timer_end(void)
 
 STOPS(timer)
 
+static int ends[2]; /* a pair of sockets; the watch is of the first */
+
+static int run_io(struct baton_io *io)
+{
+	char byte;
+
+	MUST(read(io->fd, &byte, 1) == 1);
+	return run(io);
+}
+
+static void io_init(struct subject *subject, struct baton_resource *resource)
+{
+	if (!ends[0])
+		MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	baton_io_init(&subject->x.io, resource, run_io);
+}
+
+static void io_arm(struct subject *subject)
+{
+	MUST(baton_io_start(&subject->x.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN) == 0);
+}
+
+static void io_want(struct subject *subject)
+{
+	MUST(baton_io_start(&subject->x.io, ends[0], BATON_IO_READ) == 0);
+	MUST(write(ends[1], "", 1) == 1);
+}
+
+static void io_end(void)
+{
+	MUST(baton_io_destroy() == 0);
+	MUST(close(ends[0]) == 0 && close(ends[1]) == 0);
+	ends[0] = 0;
+}
+
+STOPS(io)
+
 static const struct kind kinds[] = {
+	{"io", io_init, io_arm, io_want, io_end, io_stop, io_stop_then},
 	{"timer", timer_init, timer_arm, timer_want, timer_end, timer_stop, timer_stop_then},
 	{"trigger", trigger_init, NULL, trigger_want, NULL, trigger_stop, trigger_stop_then},
 };

@@ -46,9 +46,9 @@ static int run_and_restart(struct baton_io *io)
 static int run_and_go(struct baton_io *io)
 {
 	runs++;
-	sim_require(baton_io_stop(io) == 1);
+	sim_require(baton_io_stop(io).met == BATON_STOP_RUNNING);
 	sim_retire(io, sizeof(*io));
-	return BATON_IO_GONE;
+	return BATON_GONE;
 }
 
 /* The runs take place on this thread, when it drives the manual executor. */
@@ -98,7 +98,7 @@ SIM_SCENARIO(io_once, "a descriptor that is ready: one run, which sees what came
 	drive_until(1);
 	(void)baton_manual_run_until_idle(manual);
 	sim_require(runs == 1 && !baton_io_is_active(&watch));
-	sim_require(baton_io_stop(&watch) == 0);
+	sim_require(baton_io_stop(&watch).met < BATON_STOP_QUEUED);
 	end();
 }
 
@@ -111,7 +111,7 @@ SIM_SCENARIO(io_stop, "[io.handed] after a stop, or a task that follows it, the 
 {
 	begin(run);
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ | BATON_IO_AGAIN) == 0);
-	if (baton_io_stop(&watch)) {
+	if (baton_io_stop(&watch).met >= BATON_STOP_QUEUED) {
 		/* A run is queued, without effect: a task that is submitted now comes after it. */
 		baton_task_init(&after, run_after, NULL);
 		sim_require(baton_submit(&resource, &after) == 0);
@@ -188,7 +188,7 @@ SIM_SCENARIO(io_stop_refused, "[io.dropped] a stop beside a refused run: nobody 
 	baton_io_init(&watch, &closed, run);
 	baton_io_set_dropped(&watch, dropped);
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
-	sim_require(baton_io_stop(&watch) == 0);
+	sim_require(baton_io_stop(&watch).met < BATON_STOP_QUEUED);
 	sim_require(!runs && drops <= 1);
 	given_back = true;
 	sim_retire(&watch, sizeof(watch));
@@ -198,7 +198,7 @@ SIM_SCENARIO(io_stop_refused, "[io.dropped] a stop beside a refused run: nobody 
 
 static void stop_and_retire(void *argument)
 {
-	if (baton_io_stop(&watch))
+	if (baton_io_stop(&watch).met >= BATON_STOP_QUEUED)
 		return;
 	given_back = true;
 	sim_retire(&watch, sizeof(watch));
@@ -216,5 +216,70 @@ SIM_SCENARIO(io_stop_cancelled, "[io.dropped] the same, beside a run that is can
 	(void)baton_manual_run_until_idle(manual);
 	sim_join_started();
 	(void)baton_manual_run_until_idle(manual);
+	end();
+}
+
+/* ---- Told ---- */
+
+static unsigned owned;
+
+static void own(void *argument)
+{
+	sim_require(argument == &owned && !owned && !given_back);
+	owned++;
+	given_back = true;
+	sim_retire(&watch, sizeof(watch));
+}
+
+static void stop_then(void *argument)
+{
+	(void)baton_io_stop_then(&watch, own, &owned);
+}
+
+SIM_SCENARIO(io_told, "stopped beside its runs: the owner is told once, and behind them",
+             .bound = 1)
+{
+	begin(run);
+	sim_require(baton_io_start(&watch, fd, BATON_IO_READ | BATON_IO_AGAIN) == 0);
+	(void)sim_start(stop_then, NULL);
+	(void)baton_manual_run_until_idle(manual);
+	sim_join_started();
+	(void)baton_manual_run_until_idle(manual);
+	sim_require(owned == 1);
+	end();
+}
+
+static void cancel_all(void *argument)
+{
+	sim_require(baton_resource_cancel_pending(&resource) == 0);
+}
+
+SIM_SCENARIO(io_told_cancelled, "the same, beside a cancel of what is queued", .bound = 1)
+{
+	begin(run);
+	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
+	(void)sim_start(stop_then, NULL);
+	(void)sim_start(cancel_all, NULL);
+	(void)baton_manual_run_until_idle(manual);
+	sim_join_started();
+	(void)baton_manual_run_until_idle(manual);
+	sim_require(owned == 1);
+	end();
+}
+
+static int run_and_stop(struct baton_io *io)
+{
+	runs++;
+	stop_then(NULL);
+	sim_require(!owned);
+	return 0;
+}
+
+SIM_SCENARIO(io_told_inside, "its own function stops it: told when the function has returned")
+{
+	begin(run_and_stop);
+	sim_require(baton_io_start(&watch, fd, BATON_IO_READ | BATON_IO_AGAIN) == 0);
+	drive_until(1);
+	sim_require(owned == 1);
 	end();
 }

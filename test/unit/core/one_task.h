@@ -408,7 +408,7 @@ static void stop_timer(void)
 
 static void stop_io(void)
 {
-	cr_assert_eq(baton_io_stop(&one.io), 1);
+	cr_assert_eq(baton_io_stop(&one.io).met, BATON_STOP_QUEUED);
 }
 
 static void stop_windowed(void)

@@ -111,7 +111,7 @@ Test(io, a_watch_runs_once_and_may_start_itself_again, .timeout = 10, .init = be
 	cr_assert_eq(watch.status, 0);
 	write_bytes(1);
 	until(&watch.runs, 3);
-	cr_assert_eq(baton_io_stop(&watch.io), 0);
+	cr_assert_lt(baton_io_stop(&watch.io).met, BATON_STOP_QUEUED);
 }
 
 /* The table of watches grows to these descriptors. */
@@ -140,7 +140,7 @@ Test(io, a_watch_that_leaves_data_runs_again, .timeout = 10, .init = begin, .fin
 	write_bytes(1);
 	until(&watch.runs, 6);
 	cr_assert_eq(baton_io_destroy(), -EBUSY);
-	cr_assert_eq(baton_io_stop(&watch.io), 0);
+	cr_assert_lt(baton_io_stop(&watch.io).met, BATON_STOP_QUEUED);
 	write_bytes(1);
 	cr_assert_eq(baton_manual_run_until_idle(manual), 0);
 	cr_assert_eq(watch.runs, 6);
@@ -168,20 +168,20 @@ Test(io, a_stopped_watch_does_not_run, .timeout = 10, .init = begin, .fini = end
 	struct watch watch = fresh();
 	struct watch last = fresh();
 
-	cr_assert_eq(baton_io_stop(&watch.io), 0, "never started");
+	cr_assert_eq(baton_io_stop(&watch.io).met, BATON_STOP_NOTHING, "never started");
 	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), 0);
-	cr_assert_eq(baton_io_stop(&watch.io), 0);
+	cr_assert_eq(baton_io_stop(&watch.io).met, BATON_STOP_PREVENTED);
 	write_bytes(1);
 	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
 	/* Queued: the executor has the resource's job. */
 	while (baton_resource_is_idle(&resource))
 		(void)sched_yield();
-	cr_assert_eq(baton_io_stop(&watch.io), 1);
+	cr_assert_eq(baton_io_stop(&watch.io).met, BATON_STOP_QUEUED);
 	cr_assert(!baton_io_is_active(&watch.io));
 	cr_assert_eq(baton_io_start(&last.io, ends[0], BATON_IO_READ), 0);
 	until(&last.runs, 1);
 	cr_assert_eq(watch.runs, 0);
-	cr_assert_eq(baton_io_stop(&watch.io), 0, "the run without effect is over");
+	cr_assert_eq(baton_io_stop(&watch.io).met, BATON_STOP_NOTHING, "that run is over");
 }
 
 Test(io, a_watch_of_a_closed_descriptor_harms_no_other, .timeout = 10, .init = begin, .fini = end)
@@ -196,7 +196,7 @@ Test(io, a_watch_of_a_closed_descriptor_harms_no_other, .timeout = 10, .init = b
 	cr_assert_eq(dup2(copy, number), number);
 	cr_assert_eq(baton_io_start(&new.io, number, BATON_IO_READ), 0);
 	cr_assert(!baton_io_is_active(&old.io));
-	cr_assert_eq(baton_io_stop(&old.io), 0);
+	cr_assert_eq(baton_io_stop(&old.io).met, BATON_STOP_NOTHING);
 	cr_assert(baton_io_is_active(&new.io));
 	write_bytes(1);
 	until(&new.runs, 1);
@@ -221,7 +221,7 @@ Test(io, a_function_may_close_its_descriptor, .timeout = 10, .init = begin, .fin
 	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
 	until(&watch.runs, 1);
 	cr_assert(!baton_io_is_active(&watch.io));
-	cr_assert_eq(baton_io_stop(&watch.io), 0);
+	cr_assert_lt(baton_io_stop(&watch.io).met, BATON_STOP_QUEUED);
 }
 
 static atomic_int freed;
@@ -230,7 +230,7 @@ static int free_it(struct baton_io *io)
 {
 	free(baton_container_of(io, struct watch, io));
 	(void)atomic_fetch_add(&freed, 1);
-	return BATON_IO_GONE;
+	return BATON_GONE;
 }
 
 Test(io, a_function_may_free_its_watch, .timeout = 10, .init = begin, .fini = end)
@@ -316,7 +316,7 @@ Test(io, a_stop_in_a_forked_child_does_not_concern_the_parent, .timeout = 10, .i
 	child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0)
-		_exit(baton_io_stop(&watch.io));
+		_exit(baton_io_stop(&watch.io).met != BATON_STOP_CHILD);
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0);
 	write_bytes(1);
@@ -384,7 +384,7 @@ Test(io, a_stop_waits_while_a_refused_run_is_told, .timeout = 10, .init = begin,
 		cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_WRITE), 0);
 		until_at_least(&inside, i + 1);
 		atomic_store(&stopping, 1);
-		cr_assert_eq(baton_io_stop(&watch.io), 0);
+		cr_assert_lt(baton_io_stop(&watch.io).met, BATON_STOP_QUEUED);
 		cr_assert_eq(atomic_load(&left), i + 1);
 		cr_assert_eq(watch.error, -EPIPE);
 		cr_assert_eq(watch.status, 0);
@@ -396,7 +396,7 @@ Test(io, a_stop_waits_while_a_refused_run_is_told, .timeout = 10, .init = begin,
 
 struct stopper {
 	struct watch *watch;
-	int busy;
+	enum baton_stop met;
 	int left; /* how often `dropped` had returned after the stop */
 };
 
@@ -406,7 +406,7 @@ static void *stop_beside(void *arg)
 
 	until_at_least(&inside, 1);
 	atomic_store(&stopping, 1);
-	stopper->busy = baton_io_stop(&stopper->watch->io);
+	stopper->met = baton_io_stop(&stopper->watch->io).met;
 	stopper->left = atomic_load(&left);
 	return NULL;
 }
@@ -425,7 +425,7 @@ Test(io, a_stop_waits_while_a_cancelled_run_is_told, .timeout = 10, .init = begi
 	thread = thread_start(stop_beside, &stopper);
 	until(&left, 1);
 	thread_join(thread);
-	cr_assert_eq(stopper.busy, 0);
+	cr_assert_lt(stopper.met, BATON_STOP_QUEUED);
 	cr_assert_eq(stopper.left, 1);
 	cr_assert_eq(watch.error, -ECANCELED);
 }
@@ -434,7 +434,7 @@ static void stop_it(struct baton_io *io, int error)
 {
 	struct watch *watch = baton_container_of(io, struct watch, io);
 
-	watch->status = baton_io_stop(io);
+	watch->status = (int)baton_io_stop(io).met;
 	note_dropped(io, error);
 }
 
@@ -456,7 +456,7 @@ static struct watch *other;
 
 static void stop_other(struct baton_io *io, int error)
 {
-	other->status = baton_io_stop(&other->io);
+	other->status = (int)baton_io_stop(&other->io).met;
 	note_dropped(io, error);
 }
 
@@ -489,7 +489,7 @@ Test(io, the_told_function_may_stop_what_is_handed_over_next, .timeout = 10, .in
 		MUST(write(pipes[i][1], "x", 1) == 1);
 	atomic_store(&stopping, 1);
 	until(&refused.dropped, 1);
-	cr_assert_eq(stopped.status, 0);
+	cr_assert_eq(stopped.status, (int)BATON_STOP_PREVENTED);
 	cr_assert_eq(baton_io_start(&stopped.io, pipes[1][0], BATON_IO_READ), 0);
 	until(&stopped.runs, 1);
 	for (int i = 0; i < 4; i++)
