@@ -21,7 +21,7 @@
  *   stop_wait                     | the same                             | not in a task of the
  *                                 |                                      | timer's resource
  *   set_dropped                   | nothing                              | before the first arm
- *   init                          | nothing                              | the owner
+ *   init, submit_after            | nothing                              | the owner
  *
  * Times are nanoseconds of CLOCK_MONOTONIC (time.h), or of the wheel's virtual clock. A timer never
  * runs early; it expires at the first tick of the wheel (see resolution_ns) at or after its
@@ -154,6 +154,25 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  */
 int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns) BATON_NONNULL;
 int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns) BATON_NONNULL;
+
+/*
+ * Submits a task after a delay: `fn` runs as a task of the resource, on a thread of its executor.
+ *
+ *	static int send_again(struct baton_timer *timer) { ... }
+ *
+ *	baton_submit_after(&session->resource, &message->retry, 5 * BATON_SECOND, send_again);
+ *	baton_timer_stop_then(&message->retry, free, message); // acknowledged: not to be sent again
+ *
+ * It is the same as baton_timer_init() for the default wheel and baton_timer_arm_after(), and is
+ * stopped as every timer is (stop.h). So the timer is not in use before: it is fresh, or its memory
+ * is the caller's again, or its function has returned. In the own function of the timer call
+ * baton_timer_arm_after().
+ *
+ * Thread safety: the owner of the timer. Blocking, Ownership, Ordering, Errors: as for
+ * baton_timer_arm_after(); after an error the memory is the caller's.
+ */
+int baton_submit_after(struct baton_resource *resource, struct baton_timer *timer,
+                       uint64_t delay_ns, baton_timer_fn fn) BATON_NONNULL;
 
 /*
  * Arms the timer to run repeatedly, until it is stopped, or armed otherwise.

@@ -267,6 +267,14 @@ static uint64_t repeat_of(uint64_t period, uint64_t how)
 	return (period < for_ever ? period : for_ever) << BATON__REPEAT_SHIFT | how;
 }
 
+BATON_EXPORT int baton_submit_after(struct baton_resource *resource, struct baton_timer *timer,
+                                    uint64_t delay_ns, baton_timer_fn fn)
+{
+	BATON__CHECKED(timer_init(timer, resource, fn, __func__));
+	*timer = (struct baton_timer)BATON_TIMER_INIT(NULL, resource, fn);
+	return baton_timer_arm_after(timer, delay_ns);
+}
+
 BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns,
                                        uint64_t period_ns, enum baton_timer_policy policy)
 {

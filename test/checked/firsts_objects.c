@@ -256,6 +256,13 @@ FIRST(baton_timer_set_dropped)
 	stop_timer();
 }
 
+FIRST(baton_submit_after)
+{
+	MUST(!baton_submit_after(&r, &timer, 1, run_timer));
+	ran();
+	stop_timer();
+}
+
 FIRST(baton_timer_arm_after)
 {
 	on_wheel();

@@ -306,6 +306,7 @@ static const struct function {
 	/* baton/timer.h */
 	{"baton_timer_init", {0}},
 	{"baton_timer_arm_after", {ARM}},
+	{"baton_submit_after", {ARM}},
 	{"baton_timer_arm_at", {ARM}},
 	{"baton_timer_arm_every", {ARM}},
 	{"baton_timer_arm_again_after", {ARM}},

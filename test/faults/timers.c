@@ -137,6 +137,18 @@ SCENARIO(timers, default)
 	EXPECT(TRY(baton_timers_default_destroy()) == 0);
 }
 
+SCENARIO(timers, submit_after)
+{
+	struct bell bell;
+
+	bell_init(&bell, NULL);
+	INSIST(baton_submit_after(&bell.resource, &bell.timer, BATON_SECOND * 3600, ring),
+	       USE(baton_timer_state(&bell.timer)) == BATON_TIMER_IDLE);
+	EXPECT(USE(baton_timer_stop(&bell.timer)).met == BATON_STOP_PREVENTED);
+	bell_end(&bell);
+	INSIST(baton_timers_default_destroy(), true);
+}
+
 struct attempt {
 	int error;
 	sem_t made;

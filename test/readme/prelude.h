@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct session {
@@ -29,6 +30,10 @@ struct publish {
 	struct baton_detached token;
 	struct baton_deadline deadline;
 	struct baton_undo undo;
+};
+
+struct resend {
+	struct baton_timer timer;
 };
 
 struct topic {
@@ -53,6 +58,7 @@ struct client {
 
 extern struct session *session, *store;
 extern struct publish *publish;
+extern struct resend *resend;
 extern struct topic *topic, *other;
 extern struct client *client;
 extern struct service *service;
@@ -83,6 +89,7 @@ int transaction_begin(struct baton_resource *resource);
 int transaction_commit(struct baton_resource *resource);
 void keep_session(struct baton_resource *resource);
 void leave_session(struct baton_resource *resource);
+int send_again(struct baton_timer *timer);
 int flush(struct baton_trigger *trigger, uint64_t fires);
 int deliver(struct baton_resource *resource, void *arg, size_t index);
 int remove_again(struct baton_undo *undo);
