@@ -79,11 +79,11 @@ int main(void)
 		messages[i] = send_first(&session, i);
 	for (int i = 0; i < MESSAGES - 1; i++)
 		acknowledged(messages[i]);
-	CHECK(baton_future_wait(&session.sent_again, NULL) == 0);
+	CHECK(baton_future_wait(&session.sent_again) == 0);
 	acknowledged(messages[MESSAGES - 1]);
-	CHECK(baton_group_wait(&session.messages, NULL) == 0);
+	CHECK(baton_group_wait(&session.messages) == 0);
 	CHECK(baton_resource_close(&session.resource) == 0);
-	CHECK(baton_resource_await(&session.resource, NULL) == 0);
+	CHECK(baton_resource_await(&session.resource) == 0);
 	baton_resource_deinit(&session.resource);
 	puts("all messages are acknowledged, and freed");
 	return 0;

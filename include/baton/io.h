@@ -130,12 +130,15 @@ BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BAT
  * it is QUEUED.
  *
  * Thread safety: any thread.
- * Blocking: like a short mutex: waits while another thread hands over a run of the watch, or calls
- * its `dropped`.
+ * Blocking: stop_wait: yes. The others: like a short mutex: they wait while another thread hands
+ * over a run of the watch, or calls its `dropped`.
  */
 struct baton_stopped baton_io_stop(struct baton_io *io) BATON_NONNULL;
 struct baton_stopped baton_io_stop_then(struct baton_io *io, baton_stopped_fn stopped, void *arg)
 	BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_io_stop_wait(struct baton_io *io) BATON_NONNULL;
+BATON_MUST_USE int baton_io_stop_wait_until(struct baton_io *io,
+                                            uint64_t deadline_ns) BATON_NONNULL;
 
 /* Is the watch active? A start makes it active; a stop ends that, and, without BATON_IO_AGAIN, the
  * first event. A hint. */

@@ -228,27 +228,16 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_
  * the timer's place. For timers that will be armed again.
  *
  * Thread safety: any thread.
- * Blocking: disarm: never. The stops: like a short mutex: they wait while another thread changes
- * the wheel, or hands this very timer to the resource in whose task they are called; no function of
- * yours runs during that time. They also wait while another thread calls this timer's `dropped`.
+ * Blocking: disarm: never. stop_wait: yes. stop and stop_then: like a short mutex: they wait while
+ * another thread changes the wheel, or hands this very timer to the resource in whose task they are
+ * called; no function of yours runs during that time. They also wait while another thread calls
+ * this timer's `dropped`.
  */
 struct baton_stopped baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
 struct baton_stopped baton_timer_stop_then(struct baton_timer *timer, baton_stopped_fn stopped,
                                            void *arg) BATON_NONNULL_AT(1, 2);
 void baton_timer_disarm(struct baton_timer *timer) BATON_NONNULL;
 
-/*
- * As stop, and waits until the memory is the caller's, or until `deadline_ns` (time.h); the waiter
- * helps the resource like baton_resource_await(). If the timer's function, for which the call
- * waits, arms the timer anew, the timer is stopped again. As stop, the call waits beyond the
- * deadline while another thread calls `dropped`.
- *
- * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would meet NOTHING
- * or PREVENTED.
- * Errors: the timer is stopped, and the memory is baton's as after stop: -ETIMEDOUT; -EDEADLK: the
- * call would have to wait although it was made in a task of the timer's resource, or would wait for
- * ever; the errors of thread.h.
- */
 BATON_MUST_USE int baton_timer_stop_wait(struct baton_timer *timer) BATON_NONNULL;
 BATON_MUST_USE int baton_timer_stop_wait_until(struct baton_timer *timer,
                                                uint64_t deadline_ns) BATON_NONNULL;

@@ -115,12 +115,16 @@ int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNULL;
  * under way uses the trigger: wait for its return before you free.
  *
  * Thread safety: any thread.
- * Blocking: never, save while another thread calls the trigger's `dropped`.
+ * Blocking: stop_wait: yes. The others: never, save while another thread calls the trigger's
+ * `dropped`.
  */
 struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
 struct baton_stopped baton_trigger_stop_then(struct baton_trigger *trigger,
                                              baton_stopped_fn stopped, void *arg)
 	BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_trigger_stop_wait(struct baton_trigger *trigger) BATON_NONNULL;
+BATON_MUST_USE int baton_trigger_stop_wait_until(struct baton_trigger *trigger,
+                                                 uint64_t deadline_ns) BATON_NONNULL;
 
 /* Is a run pending? A hint, unless no other thread fires. Any thread. Blocking: never. */
 bool baton_trigger_is_pending(const struct baton_trigger *trigger) BATON_NONNULL;

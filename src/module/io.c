@@ -219,18 +219,35 @@ static enum baton_stop stop_watch(struct baton_io *io)
 	return wanted ? BATON_STOP_PREVENTED : BATON_STOP_NOTHING;
 }
 
+static enum baton_stop stop_locked(void *io)
+{
+	enum baton_stop met;
+
+	baton__sole_begin(&baton__io_lock);
+	met = stop_watch((struct baton_io *)io);
+	baton__sole_end(&baton__io_lock);
+	return met;
+}
+
 BATON_EXPORT struct baton_stopped baton_io_stop(struct baton_io *io)
 {
 	BATON__NEED(io, "the watch is NULL");
 
-	enum baton_stop met;
-
 	if (baton__forked())
 		return baton__stopped(BATON_STOP_CHILD);
-	baton__sole_begin(&baton__io_lock);
-	met = stop_watch(io);
-	baton__sole_end(&baton__io_lock);
-	return baton__stopped(met);
+	return baton__stopped(stop_locked(io));
+}
+
+BATON_EXPORT int baton_io_stop_wait(struct baton_io *io)
+{
+	BATON__NEED(io, "the watch is NULL");
+	return baton__stop_wait(io, stop_locked, io->_resource, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_io_stop_wait_until(struct baton_io *io, uint64_t deadline_ns)
+{
+	BATON__NEED(io, "the watch is NULL");
+	return baton__stop_wait(io, stop_locked, io->_resource, deadline_ns);
 }
 
 BATON_EXPORT struct baton_stopped baton_io_stop_then(struct baton_io *io, baton_stopped_fn stopped,

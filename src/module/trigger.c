@@ -230,22 +230,39 @@ static uint64_t stop_trigger(struct baton_trigger *trigger, uint64_t told)
 	return state;
 }
 
-BATON_EXPORT struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger)
+static enum baton_stop stop_pending(void *object)
 {
-	BATON__NEED(trigger, "the trigger is NULL");
-
-	uint64_t state;
+	struct baton_trigger *trigger = (struct baton_trigger *)object;
+	const uint64_t state = stop_trigger(trigger, 0);
 	bool running;
 
-	if (BATON_UNLIKELY(baton__forked()))
-		return baton__stopped(BATON_STOP_CHILD);
-	state = stop_trigger(trigger, 0);
 	(void)baton__dropping_await(trigger);
 	/* [trigger.ran] acquire: what the function did; pairs with [trigger.ran] in run_trigger */
 	running = load_acquire(&trigger->_running);
 	if (state & NODE || (state & TOLD && !running))
-		return baton__stopped(BATON_STOP_QUEUED);
-	return baton__stopped(running ? BATON_STOP_RUNNING : BATON_STOP_NOTHING);
+		return BATON_STOP_QUEUED;
+	return running ? BATON_STOP_RUNNING : BATON_STOP_NOTHING;
+}
+
+BATON_EXPORT struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger)
+{
+	BATON__NEED(trigger, "the trigger is NULL");
+
+	if (BATON_UNLIKELY(baton__forked()))
+		return baton__stopped(BATON_STOP_CHILD);
+	return baton__stopped(stop_pending(trigger));
+}
+
+BATON_EXPORT int baton_trigger_stop_wait(struct baton_trigger *trigger)
+{
+	BATON__NEED(trigger, "the trigger is NULL");
+	return baton__stop_wait(trigger, stop_pending, trigger->_resource, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_trigger_stop_wait_until(struct baton_trigger *trigger, uint64_t deadline_ns)
+{
+	BATON__NEED(trigger, "the trigger is NULL");
+	return baton__stop_wait(trigger, stop_pending, trigger->_resource, deadline_ns);
 }
 
 BATON_EXPORT struct baton_stopped baton_trigger_stop_then(struct baton_trigger *trigger,

@@ -4,10 +4,17 @@
 
 #include <baton/future.h>
 
+#include "base/checked.h"
+#include "base/futex.h"
+#include "thread/thread.h"
 #include "core/callback.h"
 #include "core/kind.h"
 #include "core/stay.h"
 #include "core/word.h"
+#include "wait/cycle.h"
+
+#include <errno.h>
+#include <sched.h>
 
 static enum baton__met meet_told(struct baton__stay *stay, struct baton_task *mark)
 {
@@ -52,6 +59,32 @@ void baton__stop_tell_after(struct baton_resource *resource, struct baton_task *
 		word = baton__word_settled(resource);
 	}
 	baton__finalise(task);
+}
+
+int baton__stop_wait(void *object, enum baton_stop (*stop)(void *object),
+                     struct baton_resource *resource, uint64_t deadline_ns)
+{
+	if (BATON_UNLIKELY(baton__forked()))
+		return -ECHILD;
+	/* The loop ends when the thread that has the task has submitted it, the resource's runner
+	 * has come to it, and its function has returned; or at the deadline. Another round follows,
+	 * too, if the function has armed its object anew. */
+	while (stop(object) >= BATON_STOP_QUEUED) {
+		int error;
+
+		if (baton__thread_holds(baton__self, resource) || baton__must_not_wait())
+			return -EDEADLK;
+		/* The task may be about to be submitted: the resource may be idle meanwhile. */
+		if (baton__is_past(deadline_ns))
+			return -ETIMEDOUT;
+		error = baton_resource_await_until(resource, deadline_ns);
+		if (error && error != -ETIMEDOUT)
+			return error;
+		/* This thread may have put off the function of a stop_then. */
+		(void)baton__late_run();
+		(void)sched_yield();
+	}
+	return 0;
 }
 
 BATON_EXPORT void baton_stopped_complete(void *promise)

@@ -31,4 +31,13 @@ void baton__stop_tell(struct baton_task *task, baton_task_fn tell);
 void baton__stop_tell_after(struct baton_resource *resource, struct baton_task *task,
                             baton_task_fn tell);
 
+/*
+ * Stops the object by `stop`, which is its kind's stop, until the memory is the caller's. While a
+ * task of the object is queued or runs, the thread helps `resource`, as an await does. 0;
+ * -ETIMEDOUT: the deadline has passed first; -EDEADLK: the call would have to wait, and the thread
+ * holds the resource, or may not wait; the errors of baton_resource_await().
+ */
+int baton__stop_wait(void *object, enum baton_stop (*stop)(void *object),
+                     struct baton_resource *resource, uint64_t deadline_ns);
+
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
-#include "base/futex.h"
 #include "thread/thread.h"
 #include "wait/cycle.h"
 #include "timer/dropping.h"
@@ -220,58 +219,19 @@ BATON_EXPORT struct baton_stopped baton_timer_stop_then(struct baton_timer *time
 	return baton__stopped(met);
 }
 
-/* Waits until the run is over; -ETIMEDOUT: the deadline has passed first. */
-static int await_end(struct baton_timer *timer, uint64_t deadline_ns)
+static enum baton_stop stop_again(void *timer)
 {
-	struct baton_resource *resource = timer->_resource;
-	int error;
-
-	if (baton__thread_holds(baton__self, resource) || baton__must_not_wait())
-		return -EDEADLK;
-	/* The loop ends when the driver has submitted the task and the resource's runner has come
-	 * to it, or at the deadline. [timer.touched] acquire: the run is over; pairs with
-	 * [timer.touched] in leave_run */
-	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
-		/* The driver may be about to submit: the resource may be idle meanwhile. */
-		if (baton__is_past(deadline_ns))
-			return -ETIMEDOUT;
-		error = baton_resource_await_until(resource, deadline_ns);
-		if (error && error != -ETIMEDOUT)
-			return error;
-		(void)sched_yield();
-	}
-	(void)baton__dropping_await(timer); /* what it may have armed is stopped by the caller */
-	return 0;
-}
-
-static int stop_and_wait(struct baton_timer *timer, uint64_t deadline_ns)
-{
-	int error;
-
-	if (BATON_UNLIKELY(baton__forked()))
-		return -ECHILD;
-	/* Ends: a round is repeated only if the timer was armed since, for example by the function
-	 * that was waited for. */
-	do {
-		if (stop_timer(timer) & BATON__TIMER_BUSY) {
-			error = await_end(timer, deadline_ns);
-			if (error)
-				return error;
-		}
-		/* Relaxed: await_end has acquired the end of the run, or stop found the timer
-		 * idle. */
-	} while (load_relaxed(&timer->_word) & (BATON__TIMER_BUSY | AT_WORK));
-	return 0;
+	return met_by(stop_timer((struct baton_timer *)timer));
 }
 
 BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	return stop_and_wait(timer, BATON_FOREVER);
+	return baton__stop_wait(timer, stop_again, timer->_resource, BATON_FOREVER);
 }
 
 BATON_EXPORT int baton_timer_stop_wait_until(struct baton_timer *timer, uint64_t deadline_ns)
 {
 	BATON__CHECKED(timer_stop(timer, __func__));
-	return stop_and_wait(timer, deadline_ns);
+	return baton__stop_wait(timer, stop_again, timer->_resource, deadline_ns);
 }

@@ -54,6 +54,16 @@ FIRST(baton_trigger_stop_then)
 	MUST(baton_trigger_stop_then(&trigger, stopped, &told).met == BATON_STOP_NOTHING && told);
 }
 
+FIRST(baton_trigger_stop_wait)
+{
+	MUST(!baton_trigger_stop_wait(&trigger));
+}
+
+FIRST(baton_trigger_stop_wait_until)
+{
+	MUST(!baton_trigger_stop_wait_until(&trigger, past));
+}
+
 FIRST(baton_stopped_complete)
 {
 	baton_stopped_complete(&promise);

@@ -140,6 +140,18 @@ FIRST(baton_io_stop_then)
 	watch();
 }
 
+FIRST(baton_io_stop_wait)
+{
+	MUST(!baton_io_stop_wait(&io));
+	watch();
+}
+
+FIRST(baton_io_stop_wait_until)
+{
+	MUST(!baton_io_stop_wait_until(&io, past));
+	watch();
+}
+
 FIRST(baton_io_stop)
 {
 	(void)baton_io_stop(&io);

@@ -45,6 +45,8 @@ SCENARIO(compose, trigger)
 	EXPECT(baton_future_state(&promise) == BATON_DONE);
 	USE(baton_stopped_complete(&promise)); /* complete already: nothing happens */
 	USE(baton_trigger_set_dropped(&bell.trigger, NULL));
+	EXPECT(TRY(baton_trigger_stop_wait(&bell.trigger)) == 0);
+	EXPECT(TRY(baton_trigger_stop_wait_until(&bell.trigger, 0)) == 0);
 	resource_end(&bell.resource);
 }
 

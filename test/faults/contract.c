@@ -258,6 +258,8 @@ static const struct function {
 	{"baton_io_start", {FIRST, EINVAL, EALREADY, EEXIST, EBADF, EPERM, EMFILE, EAGAIN, ENOSPC}},
 	{"baton_io_stop", {0}},
 	{"baton_io_stop_then", {0}},
+	{"baton_io_stop_wait", {FIRST, EDEADLK}},
+	{"baton_io_stop_wait_until", {FIRST, EDEADLK, ETIMEDOUT}},
 	{"baton_io_is_active", {0}},
 	{"baton_io_destroy", {ECHILD, EBUSY, EDEADLK}},
 	{"baton_mainloop_create", {ENOMEM, ENOSPC, EMFILE, ENFILE}},
@@ -338,6 +340,8 @@ static const struct function {
 	{"baton_trigger_set_dropped", {0}},
 	{"baton_trigger_stop", {0}},
 	{"baton_trigger_stop_then", {0}},
+	{"baton_trigger_stop_wait", {FIRST, EDEADLK}},
+	{"baton_trigger_stop_wait_until", {FIRST, EDEADLK, ETIMEDOUT}},
 	{"baton_trigger_is_pending", {0}},
 	{"baton_continuation_trigger", {0}},
 	/* baton/undo.h */

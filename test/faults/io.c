@@ -87,6 +87,8 @@ SCENARIO(io, stops)
 	EXPECT(USE(baton_io_stop_then(&watch.io, baton_stopped_complete, &promise)).met ==
 	       BATON_STOP_NOTHING);
 	EXPECT(baton_future_state(&promise) == BATON_DONE);
+	EXPECT(TRY(baton_io_stop_wait(&watch.io)) == 0);
+	EXPECT(TRY(baton_io_stop_wait_until(&watch.io, 0)) == 0);
 	EXPECT(!USE(baton_io_is_active(&watch.io)));
 	end(&watch);
 	EXPECT(!atomic_load(&watch.runs));

@@ -27,10 +27,11 @@ struct subject {
 	const struct kind *kind;
 	atomic_int runs;
 	atomic_int told;
-	enum { PASSES, STAYS, TELLS, FREES } mode; /* what the function does */
+	enum { PASSES, STAYS, TELLS, FREES, WAITS } mode; /* what the function does */
 	sem_t entered;
 	sem_t leave;
 	enum baton_stop met; /* by a stop inside the function, or on another thread */
+	int waited;          /* what a stop_wait there has returned */
 	pthread_t thread;
 };
 
@@ -42,6 +43,8 @@ struct kind {
 	void (*end)(void);                     /* gives back what init has made; NULL: nothing */
 	struct baton_stopped (*stop)(void *x);
 	struct baton_stopped (*stop_then)(void *x, baton_stopped_fn stopped, void *arg);
+	int (*stop_wait)(void *x);
+	int (*stop_wait_until)(void *x, uint64_t deadline_ns);
 };
 
 static void poison(struct subject *subject)
@@ -84,6 +87,9 @@ static int run(void *x)
 		subject->met = subject->kind->stop_then(x, told, subject).met;
 		MUST(!atomic_load(&subject->told));
 		break;
+	case WAITS:
+		subject->waited = subject->kind->stop_wait(x);
+		break;
 	case FREES:
 		subject->met = subject->kind->stop(x).met;
 		poison(subject);
@@ -105,7 +111,19 @@ static int run(void *x)
 	static struct baton_stopped noun##_stop_then(void *x, baton_stopped_fn stopped, void *arg) \
 	{                                                                                          \
 		return baton_##noun##_stop_then(x, stopped, arg);                                  \
+	}                                                                                          \
+                                                                                                   \
+	static int noun##_stop_wait(void *x)                                                       \
+	{                                                                                          \
+		return baton_##noun##_stop_wait(x);                                                \
+	}                                                                                          \
+                                                                                                   \
+	static int noun##_stop_wait_until(void *x, uint64_t deadline_ns)                           \
+	{                                                                                          \
+		return baton_##noun##_stop_wait_until(x, deadline_ns);                             \
 	}
+
+#define STOP_FORMS(noun) noun##_stop, noun##_stop_then, noun##_stop_wait, noun##_stop_wait_until
 
 static int run_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
@@ -200,9 +218,9 @@ static void io_end(void)
 STOPS(io)
 
 static const struct kind kinds[] = {
-	{"io", io_init, io_arm, io_want, io_end, io_stop, io_stop_then},
-	{"timer", timer_init, timer_arm, timer_want, timer_end, timer_stop, timer_stop_then},
-	{"trigger", trigger_init, NULL, trigger_want, NULL, trigger_stop, trigger_stop_then},
+	{"io", io_init, io_arm, io_want, io_end, STOP_FORMS(io)},
+	{"timer", timer_init, timer_arm, timer_want, timer_end, STOP_FORMS(timer)},
+	{"trigger", trigger_init, NULL, trigger_want, NULL, STOP_FORMS(trigger)},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -168,7 +168,7 @@ Test(stop, after_a_run_it_meets_nothing, .timeout = 10)
 		enter(subject);
 		gate_open(&subject->leave);
 		thread_join(subject->thread);
-		cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&fix.resource), 0);
 		SAYS(subject->kind->stop(&subject->x).met, BATON_STOP_NOTHING);
 		poison(subject);
 		end(subject, true);
@@ -228,6 +228,90 @@ Test(stop, its_own_function_may_free_it_and_say_so, .timeout = 10)
 	}
 }
 
+Test(stop, its_own_function_may_not_wait_for_itself, .timeout = 10)
+{
+	EACH_KIND
+	{
+		struct subject *subject = begin(kind);
+
+		subject->mode = WAITS;
+		subject->kind->want(subject);
+		until_at_least(&subject->runs, 1);
+		SAYS(subject->waited, -EDEADLK);
+		SAYS(subject->kind->stop_wait(&subject->x), 0);
+		poison(subject);
+		end(subject, true);
+	}
+}
+
+/* ---- Waits ---- */
+
+static void *wait_main(void *arg)
+{
+	struct subject *subject = arg;
+
+	subject->waited = subject->kind->stop_wait(&subject->x);
+	poison(subject);
+	return NULL;
+}
+
+Test(stop, a_wait_for_what_does_not_run_is_over_at_once, .timeout = 10)
+{
+	EACH_KIND
+	{
+		struct subject *subject = begin(kind);
+
+		SAYS(subject->kind->stop_wait(&subject->x), 0);
+		if (subject->kind->arm)
+			subject->kind->arm(subject);
+		SAYS(subject->kind->stop_wait_until(&subject->x, 0), 0);
+		subject->waited = -1;
+		cr_assert_eq(baton_call(&fix.resource, wait_main, subject, NULL), 0);
+		SAYS(subject->waited, 0);
+		end(subject, true);
+	}
+}
+
+Test(stop, a_wait_ends_behind_the_queued_run_or_at_its_deadline, .timeout = 10)
+{
+	EACH_KIND
+	{
+		struct subject *subject = begin(kind);
+
+		queue(subject);
+		SAYS(subject->kind->stop_wait_until(&subject->x, 0), -ETIMEDOUT);
+		SAYS(subject->kind->stop_wait_until(&subject->x, baton_after(BATON_MILLISECOND)),
+		     -ETIMEDOUT);
+		SAYS(subject->kind->stop(&subject->x).met, BATON_STOP_QUEUED);
+		subject->thread = thread_start(wait_main, subject);
+		gate_open(&fix.occupant.leave);
+		thread_join(subject->thread);
+		SAYS(subject->waited, 0);
+		SAYS(atomic_load(&subject->runs), 0);
+		end(subject, true);
+	}
+}
+
+Test(stop, a_wait_ends_behind_the_run_or_at_its_deadline, .timeout = 10)
+{
+	EACH_KIND
+	{
+		struct subject *subject = begin(kind);
+		pthread_t waiter;
+
+		enter(subject);
+		SAYS(subject->kind->stop_wait_until(&subject->x, baton_after(BATON_MILLISECOND)),
+		     -ETIMEDOUT);
+		waiter = thread_start(wait_main, subject);
+		gate_open(&subject->leave);
+		thread_join(waiter);
+		SAYS(subject->waited, 0);
+		SAYS(atomic_load(&subject->runs), 1);
+		thread_join(subject->thread);
+		end(subject, true);
+	}
+}
+
 /* ---- Told ---- */
 
 Test(stop, what_was_given_back_may_be_used_anew, .timeout = 10)
@@ -240,7 +324,7 @@ Test(stop, what_was_given_back_may_be_used_anew, .timeout = 10)
 		subject->kind->init(subject, &fix.resource);
 		subject->kind->want(subject);
 		until_at_least(&subject->runs, 1);
-		cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&fix.resource), 0);
 		(void)subject->kind->stop_then(&subject->x, told, subject);
 		SAYS(atomic_load(&subject->told), 2);
 		end(subject, true);
@@ -257,7 +341,7 @@ Test(stop, a_promise_can_be_told, .timeout = 10)
 		queue(subject);
 		(void)subject->kind->stop_then(&subject->x, baton_stopped_complete, &promise);
 		gate_open(&fix.occupant.leave);
-		cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+		cr_assert_eq(baton_future_wait(&promise), 0);
 		cr_assert_eq(baton_future_status(&promise), 0);
 		poison(subject);
 		end(subject, true);
@@ -312,7 +396,10 @@ static int child(struct subject *subject)
 		return 1;
 	if (subject->kind->stop_then(&subject->x, told, subject).met != BATON_STOP_CHILD)
 		return 2;
-	return atomic_load(&subject->told) ? 3 : 0;
+	if (subject->kind->stop_wait(&subject->x) != -ECHILD ||
+	    subject->kind->stop_wait_until(&subject->x, 0) != -ECHILD)
+		return 3;
+	return atomic_load(&subject->told) ? 4 : 0;
 }
 
 static void forked(struct subject *subject)

@@ -146,3 +146,35 @@ Test(trigger_refused, a_future_fires_it_and_a_refusal_is_told, .timeout = 10)
 	cr_assert_eq(bell.cancelled, 1);
 	fixture_end();
 }
+
+static atomic_int inside;
+static atomic_int stopping;
+static atomic_int left;
+
+static void linger(struct baton_trigger *trigger, int error, uint64_t fires)
+{
+	MUST(error == -ECANCELED && fires == 1);
+	atomic_store(&inside, 1);
+	until_at_least(&stopping, 1);
+	work_for_ns(BATON_MILLISECOND);
+	atomic_store(&left, 1);
+}
+
+Test(trigger_refused, a_stop_waits_while_a_cancel_is_told, .timeout = 10)
+{
+	struct bell bell;
+
+	bell_init(&bell, &fix.resource);
+	baton_trigger_set_dropped(&bell.trigger, linger);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	gate_open(&fix.occupant.leave);
+	until_at_least(&inside, 1);
+	atomic_store(&stopping, 1);
+	cr_assert_eq(baton_trigger_stop(&bell.trigger).met, BATON_STOP_NOTHING);
+	cr_assert_eq(atomic_load(&left), 1);
+	thread_join(fix.occupant.thread);
+	fixture_end();
+	cr_assert_eq(bell.runs, 0);
+}

@@ -42,7 +42,7 @@ Test(submit_after, it_runs_as_a_task_of_the_resource_when_the_delay_is_over, .ti
 		until_at_least(&delayed.runs, i);
 		cr_assert_geq(now_ns() - begin, (uint64_t)i * BATON_MILLISECOND);
 		cr_assert(delayed.held && !pthread_equal(delayed.thread, pthread_self()));
-		cr_assert_eq(baton_timer_stop_wait(&delayed.timer, NULL), 0);
+		cr_assert_eq(baton_timer_stop_wait(&delayed.timer), 0);
 	}
 	fixture_end();
 }
