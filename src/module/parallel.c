@@ -22,6 +22,9 @@
  *    published when it left ([parallel.begun]).
  * parallel.node: A helper touches `fn` and `arg` for a chunk only, so not after the caller has seen
  *    no helper beside a `next` at `count`. The node lives while `crew` is not 0.
+ * parallel.late: A node outlives its call while its job waits in a pool that has no worker free. At
+ *    most LOOPS_MAX nodes of a thread live: further loops of the thread run alone. The thread's
+ *    record, which is never freed, counts them.
  *
  * Progress: the caller waits for chunks that other threads have begun, and for nothing else. Say
  * that such a chunk waits in turn for a loop that the chunk has called. That loop is younger than
@@ -56,6 +59,7 @@
 /* A chunk is at most this part of what each thread would get of the rest. */
 #define REST_PARTS 4U
 #define WANT_MAX (UINT64_C(1) << 32)
+#define LOOPS_MAX 64 /* parallel.late */
 
 #define CALLER 1U
 #define WAITING 2U
@@ -69,6 +73,7 @@ _Static_assert(BATON_POOL_WORKERS_MAX <= HELPERS / HELPER, "each worker is a hel
 
 struct parallel_loop {
 	struct baton_plain_job job;
+	struct baton__thread *caller; /* its record; for parallel.late alone */
 	struct baton_pool *pool;
 	baton_parallel_fn fn;
 	void *arg;
@@ -169,8 +174,11 @@ static void wake_caller(struct parallel_loop *loop, uint32_t before, uint32_t af
 /* `crew`: what is left of it. Last touch of the loop. */
 static void free_if_last(struct parallel_loop *loop, uint32_t crew)
 {
-	if (!(crew & ~WAITING))
-		baton__node_free(loop);
+	if (crew & ~WAITING)
+		return;
+	/* Relaxed: the number orders nothing. */
+	(void)sub_relaxed(&loop->caller->loops, 1);
+	baton__node_free(loop);
 }
 
 /* The calling thread leaves the crew. Last touch of the loop. */
@@ -294,12 +302,15 @@ static struct parallel_loop *share_loop(const struct parallel_loop *alone)
 	if (chunks < 2 || baton__forked() || (!pool && baton_pool_default(&pool)))
 		return NULL;
 	threads = chunks < pool->worker_count ? chunks : pool->worker_count;
-	if (threads < 2 || baton__thread_attach())
+	/* Relaxed: this thread alone makes the number larger. */
+	if (threads < 2 || baton__thread_attach() || load_relaxed(&baton__self->loops) >= LOOPS_MAX)
 		return NULL;
 	loop = baton__node_alloc(sizeof(*loop));
 	if (!loop)
 		return NULL;
 	*loop = *alone;
+	(void)add_relaxed(&baton__self->loops, 1);
+	loop->caller = baton__self;
 	baton_plain_job_init(&loop->job, run_helper, cancel_helper);
 	loop->pool = pool;
 	loop->threads = (uint32_t)threads;

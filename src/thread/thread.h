@@ -148,6 +148,7 @@ struct baton__thread {
 	const void *inside;   /* thread.touch */
 	const void *obstacle; /* thread.obstacle; NULL: none; the record itself: several futures */
 	uint64_t left;        /* epoch.c: the number of sections that have ended */
+	uint32_t loops;       /* parallel.c: the nodes of the thread's parallel loops */
 	struct baton_resource *debts[BATON__DEBTS_MAX]; /* loan.h: each a counted visit, or NULL */
 	struct baton__node_cache caches[BATON__NODE_SIZES];
 };

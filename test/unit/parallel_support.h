@@ -56,4 +56,15 @@ static inline void expect_each_once(const struct marks *marks)
 		cr_assert_eq(atomic_load(&marks->done[i]), i < marks->count, "index %zu", i);
 }
 
+/* Two chunks of which each waits for the other. */
+static inline int meet(void *arg, size_t begin, size_t end)
+{
+	atomic_int *met = arg;
+
+	(void)begin;
+	atomic_fetch_add(met, (int)(end - begin));
+	until_at_least(met, 2);
+	return 0;
+}
+
 #endif

@@ -102,17 +102,6 @@ Test(parallel, chunks_grow_to_50_microseconds_and_become_smaller_at_the_end, .ti
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
-/* Two chunks of which each waits for the other. */
-static int meet(void *arg, size_t begin, size_t end)
-{
-	atomic_int *met = arg;
-
-	(void)begin;
-	atomic_fetch_add(met, (int)(end - begin));
-	until_at_least(met, 2);
-	return 0;
-}
-
 Test(parallel, a_worker_helps_the_caller, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(2);

@@ -91,6 +91,39 @@ Test(parallel_pool, an_invitation_that_is_given_back_can_be_run_or_cancelled, .t
 	}
 }
 
+Test(parallel_pool, loops_leave_little_behind_in_a_pool_that_is_busy, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_job *jobs = NULL;
+	struct plug plugs[4];
+	size_t left = 0;
+	atomic_int met = 0;
+
+	plug_in(&plugs[0], pool);
+	plug_in(&plugs[1], pool);
+	for (int i = 0; i < 200; i++)
+		expect_alone(pool);
+	gate_open(&plugs[1].leave);
+	plug_in(&plugs[2], pool); /* behind what the loops have left */
+	gate_open(&plugs[2].leave);
+	cr_assert_eq(baton_parallel_for(pool, 2, 1, meet, &met), 0, "a worker helps again");
+	plug_in(&plugs[3], pool);
+	for (int i = 0; i < 200; i++)
+		expect_alone(pool);
+	cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), 0);
+	while (jobs) {
+		struct baton_job *job = jobs;
+
+		jobs = baton_job_next(job);
+		baton_job_cancel(job);
+		left++;
+	}
+	cr_assert_eq(left, 64);
+	gate_open(&plugs[0].leave);
+	gate_open(&plugs[3].leave);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
 Test(parallel_pool, uses_the_default_pool, .timeout = 10)
 {
 	struct marks *marks = marks_create(INDICES);
