@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include <baton.h>
+#include <baton/parallel.h>
 
 #define WORK_NS 20000000.0
 #define LOOPS 5
