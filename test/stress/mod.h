@@ -197,9 +197,10 @@ void watches_end(void);
 void watch_shared(void);
 void watch_private(void);
 
-/* mod_many.c, mod_suspend.c, mod_registry.c */
+/* mod_many.c, mod_loop.c, mod_suspend.c, mod_registry.c */
 void many_fan_out(uint64_t *random);
 void many_group(uint64_t *random);
+void loop_run(uint64_t *random);
 void suspend_one(struct ground *ground);
 void suspend_many(uint64_t *random);
 void names_start(void);

@@ -44,6 +44,7 @@ enum mod_deed {
 	MOD_FIRE_PRIVATE,
 	MOD_FAN_OUT,
 	MOD_GROUP,
+	MOD_LOOP,
 	MOD_SUSPEND,
 	MOD_QUIESCE,
 	MOD_ACQUIRE,
@@ -256,6 +257,9 @@ static void restless(enum mod_deed deed, struct ground *ground, uint64_t *random
 		break;
 	case MOD_GROUP:
 		many_group(random);
+		break;
+	case MOD_LOOP:
+		loop_run(random);
 		break;
 	case MOD_SUSPEND:
 		suspend_one(ground);
