@@ -17,6 +17,7 @@ static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 static struct baton_resource many[ITEMS];
 static struct baton_resource *pointers[ITEMS];
 static struct baton_group group = BATON_GROUP_INIT;
+static struct baton_pool *one_worker;
 
 static int no_run(struct baton_trigger *trigger, uint64_t fires)
 {
@@ -79,6 +80,19 @@ static void undo(void)
 		(void)baton_submit(&resource, &task);
 }
 
+static int no_chunk(void *arg, size_t begin, size_t end)
+{
+	return 0;
+}
+
+/* Chunks of 1,000 indices: more than a quarter of what is left. */
+static void loops(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		if (baton_parallel_for(one_worker, 3000, 1000, no_chunk, NULL))
+			abort();
+}
+
 static void row(const char *path, struct counts limit, void (*way)(void), double tasks)
 {
 	struct bench_counts before;
@@ -103,6 +117,7 @@ static void *fire_busy(void *cost)
 
 void counts_compose(void)
 {
+	const struct baton_pool_options options = {.workers = 1};
 	struct counts coalesced = {0, 0, 0};
 
 	for (int i = 0; i < ITEMS; i++) {
@@ -117,4 +132,9 @@ void counts_compose(void)
 	row("fan-out over 64, idle, per item", (struct counts){3 + 5.0 / ITEMS, 1.0 / ITEMS, 0},
 	    fan_out, ITEMS);
 	row("task with 4 undone, library's memory", (struct counts){2, 0, 0}, undo, ROUNDS);
+	if (baton_pool_create(&options, &one_worker))
+		abort();
+	row("parallel loop without help, per chunk", (struct counts){1, 0, 0}, loops, 3 * ROUNDS);
+	if (baton_pool_destroy(one_worker))
+		abort();
 }
