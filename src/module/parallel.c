@@ -127,7 +127,8 @@ static void fail_loop(struct parallel_loop *loop, int status)
 
 	/* Relaxed: crew publishes the status to the caller. */
 	if (cas_relaxed(&loop->status, &none, status))
-		/* An exchange, so that [parallel.begun] goes on from the chunks before. */
+		/* Relaxed is enough: an exchange carries the edge parallel.begun on from the chunks
+		 * before. atomic.h has no exchange with that order. */
 		(void)swap_acq_rel(&loop->next, loop->count);
 }
 
@@ -236,7 +237,8 @@ static void run_helper(struct baton_plain_job *job)
 		leave_loop(loop, HELPER);
 		return;
 	}
-	/* [parallel.ended] release: as in leave_loop */
+	/* [parallel.ended] release: as in leave_loop. Release is enough: atomic.h has no such
+	 * subtraction. */
 	before = sub_acq_rel(&loop->crew, HELPER - SEAT);
 	wake_caller(loop, before, before - HELPER + SEAT);
 	if (!(before & SEATS))
@@ -254,12 +256,12 @@ static void spin_for_helpers(const struct parallel_loop *loop)
 {
 	struct baton__yields yields;
 
-	/* [parallel.ended] acquire: as in wait_for_helpers */
-	for (int i = 0; i < BATON_PARALLEL_PAUSES && load_acquire(&loop->crew) & HELPERS; i++)
+	/* Relaxed: wait_for_helpers looks again. */
+	for (int i = 0; i < BATON_PARALLEL_PAUSES && load_relaxed(&loop->crew) & HELPERS; i++)
 		baton__pause();
 	if (!baton__yields_begin(&yields))
 		return;
-	for (int i = 0; i < BATON_PARALLEL_YIELDS && load_acquire(&loop->crew) & HELPERS; i++)
+	for (int i = 0; i < BATON_PARALLEL_YIELDS && load_relaxed(&loop->crew) & HELPERS; i++)
 		if (!baton__yield(&yields))
 			return;
 }

@@ -89,8 +89,8 @@ static inline void sim_scribble(void *memory, size_t size)
 #define BATON_INJECTION_PORTION 1
 #define BATON_INJECTION_PIECE 2
 #define BATON_WAIT_PAUSES 1
-#define BATON_PARALLEL_PAUSES 1
-#define BATON_PARALLEL_YIELDS 1
+#define BATON_PARALLEL_PAUSES 0
+#define BATON_PARALLEL_YIELDS 0
 #define BATON_TIMERS_PAUSES 1
 #define BATON_TIMERS_YIELDS 1
 #define BATON_TIMERS_LOOKS 2
