@@ -51,7 +51,7 @@ static void work(void)
 	const uint64_t end = baton_mainloop_now(&loop) + UNIT;
 
 	if (deterministic)
-		(void)baton_mainloop_pass(&loop, UNIT);
+		BATON_IGNORE(baton_mainloop_pass(&loop, UNIT));
 	else
 		while (baton_mainloop_now(&loop) < end)
 			continue;
@@ -152,7 +152,7 @@ static void *user(void *arg)
 
 static void run_loop(void)
 {
-	(void)baton_mainloop_run(&loop, 10);
+	BATON_IGNORE(baton_mainloop_run(&loop, 10));
 	if (keys_left || units_left || baton_source_is_active(&layout_source))
 		return;
 	uv_close((uv_handle_t *)&due_poll, NULL);
@@ -219,7 +219,7 @@ static int in_libuv(void)
 		return 1;
 	(void)uv_run(uv, UV_RUN_DEFAULT);
 	(void)pthread_join(thread, NULL);
-	(void)baton_source_stop(&animation);
+	BATON_IGNORE(baton_source_stop(&animation));
 	return uv_loop_close(uv) != 0;
 }
 

@@ -54,9 +54,10 @@ static void *flood(void *arg)
 		                                                 .arg = arg,
 		                                                 .label = &publishes}) == -EAGAIN)
 			session->refused++;
-		(void)baton_post_with(&session->resource,
-		                      &(struct baton_call_options){
-					      .fn = acknowledge, .arg = arg, .label = &control});
+		BATON_IGNORE(baton_post_with(&session->resource,
+		                             &(struct baton_call_options){.fn = acknowledge,
+		                                                          .arg = arg,
+		                                                          .label = &control}));
 	}
 	return NULL;
 }

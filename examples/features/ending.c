@@ -51,11 +51,11 @@ static int deliver(struct baton_task *task)
 	struct delivery *delivery = baton_container_of(task, struct delivery, task);
 	struct session *session = delivery->session;
 
-	(void)baton_detach(&delivery->part.token, 0);
+	BATON_IGNORE(baton_detach(&delivery->part.token, 0));
 	delivery->next = session->unacknowledged;
 	session->unacknowledged = delivery;
 	session->sent++;
-	(void)baton_trigger_fire(&session->flush);
+	BATON_IGNORE(baton_trigger_fire(&session->flush));
 	return baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND);
 }
 

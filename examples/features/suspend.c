@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <baton.h>
 #include <baton/suspend.h>
@@ -41,9 +42,12 @@ static void *give(void *arg)
 static void *transfer(void *done)
 {
 	for (int i = 0; i < TRANSFERS; i++) {
-		baton_call(&accounts[i % ACCOUNTS].resource, give, &accounts[i % ACCOUNTS], NULL);
-		baton_call(&accounts[(i + 1) % ACCOUNTS].resource, take,
-		           &accounts[(i + 1) % ACCOUNTS], NULL);
+		struct account *to = &accounts[i % ACCOUNTS];
+		struct account *from = &accounts[(i + 1) % ACCOUNTS];
+
+		if (baton_call(&to->resource, give, to, NULL) != 0 ||
+		    baton_call(&from->resource, take, from, NULL) != 0)
+			abort();
 	}
 	(void)baton_future_complete(done, 0, NULL);
 	return NULL;

@@ -51,10 +51,10 @@ int main(void)
 	for (int i = 0; i < 60; i++) {
 		if (baton_timer_arm_after(&session.keep_alive, 15 * BATON_SECOND))
 			return 1;
-		(void)baton_timers_advance(timers, BATON_SECOND);
+		BATON_IGNORE(baton_timers_advance(timers, BATON_SECOND));
 	}
 	printf("after a minute: %d pings, closed: %d\n", session.pings, session.closed);
-	(void)baton_timers_advance(timers, 60 * BATON_SECOND);
+	BATON_IGNORE(baton_timers_advance(timers, 60 * BATON_SECOND));
 	printf("after another one: %d pings, closed: %d\n", session.pings, session.closed);
 	/* Silent after 59 s: the session is closed at 74 s, after the ping at 70 s. */
 	if (session.pings != 7 || !session.closed)

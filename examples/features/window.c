@@ -30,7 +30,7 @@ static int publish(struct baton_task *task)
 	struct message *message = baton_container_of(task, struct message, task);
 
 	CHECK(baton_window_in_flight(&window) <= RECEIVE_MAXIMUM);
-	(void)baton_detach(&message->part.token, 0);
+	BATON_IGNORE(baton_detach(&message->part.token, 0));
 	printf("-> PUBLISH %d\n", message->number);
 	return 0;
 }

@@ -428,7 +428,8 @@ int main(int argc, char **argv)
 	follow(&self, signal_fd);
 	hide(&self);
 	read_rest(&self);
-	baton_redis_forget(self.redis, &self.task);
+	/* Otherwise the server deletes the note when its time is over. */
+	BATON_IGNORE(baton_redis_forget(self.redis, &self.task));
 	report(&self);
 	baton_redis_destroy(self.redis);
 	return status(&self);

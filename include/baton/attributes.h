@@ -6,10 +6,18 @@
 #ifndef BATON_ATTRIBUTES_H
 #define BATON_ATTRIBUTES_H
 
-/* A caller must look at the result: nothing else says whether the call has made something that the
- * caller must give back, or whether the caller may touch what it waited for. */
+/*
+ * A caller must look at the result: nothing else says that the call was refused and has done
+ * nothing, whether it has made something that the caller must give back, or whether the caller may
+ * touch what it waited for. The compiler warns of a call whose result is dropped. Two ways out:
+ *
+ * BATON_IGNORE(expression) drops the result of one call. (gcc does not take a cast to void.)
+ * BATON_OPTIONAL_RESULTS, defined before the first header is included, or by -D: no warnings.
+ */
+#define BATON_IGNORE(expression) ((void)!(expression))
+
 #ifndef BATON_MUST_USE
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(BATON_OPTIONAL_RESULTS)
 #define BATON_MUST_USE __attribute__((warn_unused_result))
 #else
 #define BATON_MUST_USE

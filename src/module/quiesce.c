@@ -88,7 +88,7 @@ static void resume_all(struct baton_suspension *suspensions, size_t count)
 	baton__frame_push(&frame, NULL);
 	for (size_t i = 0; i < count; i++)
 		if (suspensions[i]._resource)
-			(void)baton_resource_resume_later(&suspensions[i]);
+			BATON_IGNORE(baton_resource_resume_later(&suspensions[i]));
 	baton__frame_pop(&frame);
 	baton__deferred_check(baton__self);
 }

@@ -62,7 +62,7 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 	struct baton_pool_stats one;
 
 	for (size_t i = 0; i < pool->worker_count; i++) {
-		(void)baton_pool_worker_stats_read(pool, i, &one);
+		BATON_IGNORE(baton_pool_worker_stats_read(pool, i, &one));
 		sum.executed += one.executed;
 		sum.stolen += one.stolen;
 		sum.parked += one.parked;

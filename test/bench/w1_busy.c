@@ -40,10 +40,11 @@ static int burst_run(struct baton_task *task)
 	start = machine_ticks();
 	if (burst->batch == 1)
 		for (size_t i = 0; i < BURST; i++)
-			(void)baton_submit(&w1_subject.resource, pointers[i]);
+			BATON_IGNORE(baton_submit(&w1_subject.resource, pointers[i]));
 	else
 		for (size_t i = 0; i < BURST; i += burst->batch)
-			(void)baton_submit_batch(&w1_subject.resource, pointers + i, burst->batch);
+			BATON_IGNORE(baton_submit_batch(&w1_subject.resource, pointers + i,
+			                                burst->batch));
 	watch_add(&watch, start);
 	burst->pushed = machine_ticks();
 	return 0;
@@ -59,7 +60,7 @@ void w1_burst_run(const void *setup, double *values)
 		baton_task_init(&tasks[i], w1_count_task, NULL);
 	w1_begin(&patient);
 	for (unsigned i = 0; i < w1_chunks(); i++) {
-		(void)baton_submit(&w1_subject.resource, &burst.task);
+		BATON_IGNORE(baton_submit(&w1_subject.resource, &burst.task));
 		watch_add(&drain, burst.pushed);
 	}
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * BURST);
@@ -91,7 +92,7 @@ static void *holder_main(void *argument)
 	struct holder *holder = argument;
 
 	team_pin(1);
-	(void)baton_submit(&w1_subject.resource, &holder->task);
+	BATON_IGNORE(baton_submit(&w1_subject.resource, &holder->task));
 	return NULL;
 }
 
@@ -113,7 +114,7 @@ void w1_held_run(const void *setup, double *values)
 			team_wait(&turns);
 		start = machine_ticks();
 		for (size_t i = 0; i < BURST; i++)
-			(void)baton_submit(&w1_subject.resource, &tasks[i]);
+			BATON_IGNORE(baton_submit(&w1_subject.resource, &tasks[i]));
 		watch_add(&watch, start);
 		__atomic_store_n(&holder.leave, true, __ATOMIC_RELEASE);
 		(void)pthread_join(holder.id, NULL);

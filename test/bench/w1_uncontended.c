@@ -246,7 +246,7 @@ static void run_post(const void *setup, double *values)
 
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1,
-	         (void)baton_post(&w1_subject.resource, count_call, &w1_subject));
+	         BATON_IGNORE(baton_post(&w1_subject.resource, count_call, &w1_subject)));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
@@ -275,7 +275,7 @@ static void run_batch(const void *setup, double *values)
 	}
 	w1_begin(&sixteen);
 	W1_TIMED(values, w1_chunks(), BATCH,
-	         (void)baton_submit_batch(&w1_subject.resource, task_pointers, BATCH));
+	         BATON_IGNORE(baton_submit_batch(&w1_subject.resource, task_pointers, BATCH)));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 

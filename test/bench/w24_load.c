@@ -257,5 +257,5 @@ void bench_w24_load(void)
 		if (baton_resource_await(&resources[i]))
 			abort();
 	}
-	(void)baton_pool_destroy(pool);
+	BATON_IGNORE(baton_pool_destroy(pool));
 }

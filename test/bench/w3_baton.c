@@ -277,7 +277,7 @@ static void run_chain(struct w3_set *set, unsigned hops)
 	struct chain chain = {BATON_TASK_INIT(hop, NULL), topics, topics + hops, {{0}}};
 
 	(void)sem_init(&chain.over, 0, 0);
-	(void)baton_submit(&topics[0].resource, &chain.task);
+	BATON_IGNORE(baton_submit(&topics[0].resource, &chain.task));
 	while (sem_wait(&chain.over))
 		;
 	(void)sem_destroy(&chain.over);

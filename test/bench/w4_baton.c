@@ -17,7 +17,7 @@ static void start(const struct w4_pool *self, unsigned workers)
 
 static void stop(const struct w4_pool *self)
 {
-	(void)baton_pool_destroy(pool);
+	BATON_IGNORE(baton_pool_destroy(pool));
 }
 
 #define W4_MEMBER plain

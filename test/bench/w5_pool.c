@@ -54,7 +54,7 @@ void w5_stop(const struct w5_pool *pool)
 	if (pool->kind == W5_QUEUE)
 		queue_pool_destroy(queue_pool);
 	else if (pool->kind == W5_BATON)
-		(void)baton_pool_destroy(baton_pool);
+		BATON_IGNORE(baton_pool_destroy(baton_pool));
 	else
 		pool->peer->stop();
 }

@@ -161,7 +161,7 @@ static void run_way(const void *setup, double x, double *values)
 		watch_add(&both, began);
 	}
 	if (way->baton)
-		(void)baton_pool_destroy(jobs.pool);
+		BATON_IGNORE(baton_pool_destroy(jobs.pool));
 	else
 		queue_pool_destroy(jobs.queue);
 	values[0] = watch_end(&both, 1) / x;

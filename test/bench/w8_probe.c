@@ -54,7 +54,7 @@ static void *submit_all(void *arg)
 		abort();
 	for (size_t i = 0; i < probe_size; i++) {
 		baton_task_init(&tasks[i], task_run, NULL);
-		(void)baton_submit(&resource, &tasks[i]);
+		BATON_IGNORE(baton_submit(&resource, &tasks[i]));
 	}
 	tell();
 	return arg;
@@ -72,12 +72,12 @@ static void *post_all(void *arg)
 
 static void waiting_submitted(void)
 {
-	(void)baton_call(&resource, submit_all, NULL, NULL);
+	BATON_IGNORE(baton_call(&resource, submit_all, NULL, NULL));
 }
 
 static void waiting_posted(void)
 {
-	(void)baton_call(&resource, post_all, NULL, NULL);
+	BATON_IGNORE(baton_call(&resource, post_all, NULL, NULL));
 }
 
 static void *post_some(void *arg)
@@ -92,13 +92,13 @@ static void *post_some(void *arg)
 static void streamed(void)
 {
 	for (size_t i = 0; i < probe_size; i += STREAM)
-		(void)baton_call(&resource, post_some, NULL, NULL);
+		BATON_IGNORE(baton_call(&resource, post_some, NULL, NULL));
 	tell();
 }
 
 static void drained(void)
 {
-	(void)baton_call(&resource, post_all, &resource, NULL);
+	BATON_IGNORE(baton_call(&resource, post_all, &resource, NULL));
 	tell();
 }
 
@@ -124,7 +124,7 @@ static void idle_resources(void)
 		abort();
 	for (size_t i = 0; i < probe_size; i++) {
 		baton_resource_init(&resources[i], NULL);
-		(void)baton_call(&resources[i], nothing, NULL, NULL);
+		BATON_IGNORE(baton_call(&resources[i], nothing, NULL, NULL));
 	}
 	tell();
 }
@@ -148,7 +148,7 @@ static void *submit_once(void *arg)
 	struct baton_resource own;
 
 	baton_resource_init(&own, &patient);
-	(void)baton_submit(&own, &task);
+	BATON_IGNORE(baton_submit(&own, &task));
 	(void)pthread_barrier_wait(&used);
 	(void)pthread_barrier_wait(&used);
 	return arg;
@@ -169,7 +169,7 @@ static void *post_many(void *arg)
 	struct baton_resource own;
 
 	baton_resource_init(&own, &patient);
-	(void)baton_call(&own, post_own, &own, NULL);
+	BATON_IGNORE(baton_call(&own, post_own, &own, NULL));
 	(void)pthread_barrier_wait(&used);
 	(void)pthread_barrier_wait(&used);
 	return arg;

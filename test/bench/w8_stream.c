@@ -65,7 +65,8 @@ static void submit_lap(struct sender *sender)
 	for (size_t i = 0; i < stream.count; i++) {
 		if (sender->sent >= HOT_RING)
 			await_done(sender, sender->sent - HOT_RING + 1);
-		(void)baton_submit(&stream.resource, &sender->slots[sender->sent % HOT_RING].task);
+		BATON_IGNORE(baton_submit(&stream.resource,
+		                          &sender->slots[sender->sent % HOT_RING].task));
 		sender->sent++;
 	}
 	await_done(sender, sender->sent);

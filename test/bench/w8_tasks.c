@@ -89,7 +89,7 @@ static int fill(struct baton_task *task)
 				abort();
 	} else if (mine->batch == 1) {
 		for (size_t i = 0; i < mine->count; i++)
-			(void)baton_submit(&mine->resource, &mine->pieces[i].task);
+			BATON_IGNORE(baton_submit(&mine->resource, &mine->pieces[i].task));
 	} else {
 		struct baton_task *batch[BATCH];
 
@@ -98,7 +98,7 @@ static int fill(struct baton_task *task)
 
 			for (size_t j = 0; j < n; j++)
 				batch[j] = &mine->pieces[i + j].task;
-			(void)baton_submit_batch(&mine->resource, batch, n);
+			BATON_IGNORE(baton_submit_batch(&mine->resource, batch, n));
 		}
 	}
 	mine->filled = machine_ticks();
@@ -145,7 +145,7 @@ static void run_waiting(const void *setup, double x, double *values)
 		}
 		baton_task_init(&pile.filler, fill, NULL);
 		began = machine_ticks();
-		(void)baton_submit(&pile.resource, &pile.filler);
+		BATON_IGNORE(baton_submit(&pile.resource, &pile.filler));
 		lap_add(&all, began, pile.filled);
 		must(pile.counter, pile.count);
 	}

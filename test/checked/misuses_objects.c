@@ -40,7 +40,7 @@ void pool_after_destroy(void)
 
 	if (baton_pool_create(&options, &pool))
 		return;
-	(void)baton_pool_destroy(pool);
+	BATON_IGNORE(baton_pool_destroy(pool));
 	(void)baton_pool_workers(pool);
 }
 
@@ -49,7 +49,7 @@ void handed_to_a_dead_executor(void)
 	topic_on_manual();
 	baton_manual_destroy(manual);
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 }
 
 void job_without_function(void)
@@ -58,21 +58,21 @@ void job_without_function(void)
 	struct baton_pool *pool;
 
 	if (!baton_pool_default(&pool))
-		(void)baton_pool_submit(pool, &job);
+		BATON_IGNORE(baton_pool_submit(pool, &job));
 }
 
 void timer_without_function(void)
 {
 	struct baton_timer timer = BATON_TIMER_INIT(NULL, &topic, NULL);
 
-	(void)baton_timer_arm_after(&timer, 1);
+	BATON_IGNORE(baton_timer_arm_after(&timer, 1));
 }
 
 void timer_without_resource(void)
 {
 	struct baton_timer timer = BATON_TIMER_INIT(NULL, NULL, timer_nothing);
 
-	(void)baton_timer_arm_after(&timer, 1);
+	BATON_IGNORE(baton_timer_arm_after(&timer, 1));
 }
 
 void timer_initialised_while_armed(void)
@@ -80,7 +80,7 @@ void timer_initialised_while_armed(void)
 	static struct baton_timer timer;
 
 	baton_timer_init(&timer, NULL, &topic, timer_nothing);
-	(void)baton_timer_arm_after(&timer, UINT64_C(3600000000000));
+	BATON_IGNORE(baton_timer_arm_after(&timer, UINT64_C(3600000000000)));
 	baton_timer_init(&timer, NULL, &topic, timer_nothing);
 }
 
@@ -93,22 +93,22 @@ void wheel_after_destroy(void)
 	if (baton_timers_create(&options, &timers))
 		return;
 	baton_timer_init(&timer, timers, &topic, timer_nothing);
-	(void)baton_timers_destroy(timers);
-	(void)baton_timer_arm_after(&timer, 1);
+	BATON_IGNORE(baton_timers_destroy(timers));
+	BATON_IGNORE(baton_timer_arm_after(&timer, 1));
 }
 
 void trigger_without_function(void)
 {
 	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, NULL);
 
-	(void)baton_trigger_fire(&trigger);
+	BATON_IGNORE(baton_trigger_fire(&trigger));
 }
 
 void trigger_without_resource(void)
 {
 	struct baton_trigger trigger = BATON_TRIGGER_INIT(NULL, trigger_nothing);
 
-	(void)baton_trigger_fire(&trigger);
+	BATON_IGNORE(baton_trigger_fire(&trigger));
 }
 
 void lanes_without_lanes(void)
@@ -157,7 +157,7 @@ void tasks_at_exit(void)
 {
 	topic_on_manual();
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	exit(0);
 }
 

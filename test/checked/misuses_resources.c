@@ -11,7 +11,7 @@ static void in_task(baton_task_fn run)
 	static struct baton_task outer;
 
 	baton_task_init(&outer, run, NULL);
-	(void)baton_submit(&topic, &outer);
+	BATON_IGNORE(baton_submit(&topic, &outer));
 }
 
 /* ---- Resources ---- */
@@ -19,9 +19,9 @@ static void in_task(baton_task_fn run)
 static int zero_resource(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	memset(&topic, 0, sizeof(topic));
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	return 0;
 }
 
@@ -60,15 +60,15 @@ void nameless_zeroed(void)
 	on_manual.executor = baton_manual_executor(manual);
 	on_manual.capture_max = BATON_CAPTURE_NONE;
 	baton_resource_init(&unnamed, &on_manual);
-	(void)baton_submit(&unnamed, &second);
+	BATON_IGNORE(baton_submit(&unnamed, &second));
 	unnamed = (struct baton_resource)BATON_RESOURCE_INIT(&on_manual);
-	(void)baton_submit(&unnamed, &third);
+	BATON_IGNORE(baton_submit(&unnamed, &third));
 }
 
 static int init_again(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	baton_resource_init(&topic, NAMED("topic/9"));
 	return 0;
 }
@@ -82,7 +82,7 @@ static int copy_resource(struct baton_task *task)
 {
 	struct baton_resource copy = topic;
 
-	(void)baton_call(&copy, call_nothing, NULL, NULL);
+	BATON_IGNORE(baton_call(&copy, call_nothing, NULL, NULL));
 	return 0;
 }
 
@@ -108,7 +108,7 @@ void deinit_without_await(void)
 {
 	topic_on_manual();
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	(void)baton_resource_close(&topic);
 	baton_resource_deinit(&topic);
 }
@@ -118,7 +118,7 @@ void used_after_deinit(void)
 	(void)baton_resource_close(&topic);
 	(void)!baton_resource_await(&topic);
 	baton_resource_deinit(&topic);
-	(void)baton_post(&topic, call_nothing, NULL);
+	BATON_IGNORE(baton_post(&topic, call_nothing, NULL));
 }
 
 void stats_not_zeroed(void)
@@ -143,9 +143,9 @@ void config_changed(void)
 
 	config.name = "topic/7";
 	baton_resource_init(&topic, &config);
-	(void)baton_post(&topic, call_nothing, NULL);
+	BATON_IGNORE(baton_post(&topic, call_nothing, NULL));
 	config.quantum = 7;
-	(void)baton_post(&topic, call_nothing, NULL);
+	BATON_IGNORE(baton_post(&topic, call_nothing, NULL));
 }
 
 void config_garbage(void)
@@ -155,7 +155,7 @@ void config_garbage(void)
 	config._reserved[1] = 1;
 	config.name = "topic/7";
 	baton_resource_init(&topic, &config);
-	(void)baton_post(&topic, call_nothing, NULL);
+	BATON_IGNORE(baton_post(&topic, call_nothing, NULL));
 }
 
 void name_freed(void)
@@ -164,7 +164,7 @@ void name_freed(void)
 	static const struct baton_resource_config config = BATON_RESOURCE_CONFIG_NAMED(name);
 
 	baton_resource_init(&topic, &config);
-	(void)baton_post(&topic, call_nothing, NULL);
+	BATON_IGNORE(baton_post(&topic, call_nothing, NULL));
 	name[0] = 'X';
-	(void)baton_post(&topic, call_nothing, NULL);
+	BATON_IGNORE(baton_post(&topic, call_nothing, NULL));
 }

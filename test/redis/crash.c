@@ -85,7 +85,7 @@ static void follow(struct baton_redis *redis, const struct baton_redis_task *tas
 	for (int round = 1; !baton_redis_is_last(note.what); round++) {
 		struct pollfd fd = {.events = POLLIN};
 
-		baton_redis_note_next(redis, task, &note);
+		BATON_IGNORE(baton_redis_note_next(redis, task, &note)); /* the server may die */
 		if (note.what != BATON_REDIS_NOTHING)
 			continue;
 		fd.fd = baton_redis_fd(redis);
@@ -147,13 +147,14 @@ static void end_task(struct baton_redis_backend *backend, const struct baton_red
 	int error;
 
 	if (at_once) {
-		baton_redis_backend_conclude(
-			backend, &(struct baton_redis_result){order->id, size, 0, "exit"});
+		/* The ledger judges; the task may be another backend's by now, here and below. */
+		BATON_IGNORE(baton_redis_backend_conclude(
+			backend, &(struct baton_redis_result){order->id, size, 0, "exit"}));
 		return;
 	}
 	error = baton_redis_backend_effect(backend, order->id, size);
 	if (error == 0 || error == -EALREADY)
-		baton_redis_backend_finish(backend, 0, "exit");
+		BATON_IGNORE(baton_redis_backend_finish(backend, 0, "exit"));
 }
 
 void run_backend(const struct server *server, int number)

@@ -159,7 +159,7 @@ static void finish(int id)
 {
 	int on = backend_of(id);
 
-	baton_rules_finish(&rules, &entries[id], now);
+	cr_assert_eq(baton_rules_finish(&rules, &entries[id], now), 0);
 	alive[id] = runs[id] = false;
 	cr_assert_eq(baton_redis_backend_finish(backends[on], 0, ""), 0);
 	running_on[on] = -1;

@@ -66,13 +66,13 @@ static int fail(struct baton_task *task)
 static void *be_hot(void *arg)
 {
 	for (;;)
-		(void)baton_call(&hot, hot_task, NULL, NULL);
+		BATON_IGNORE(baton_call(&hot, hot_task, NULL, NULL));
 	return arg;
 }
 
 static void *be_stuck(void *arg)
 {
-	(void)baton_call(&stuck, stuck_task, NULL, NULL);
+	BATON_IGNORE(baton_call(&stuck, stuck_task, NULL, NULL));
 	return arg;
 }
 
@@ -92,7 +92,7 @@ static void *be_hidden(void *arg)
 
 	baton_resource_init(&hidden, &config);
 	(void)withhold_task(&hidden);
-	(void)baton_call(&hidden, slow_task, NULL, NULL);
+	BATON_IGNORE(baton_call(&hidden, slow_task, NULL, NULL));
 	return arg;
 }
 
@@ -114,14 +114,14 @@ static void *be_unlisted(void *arg)
 
 	(void)snprintf(unlisted.name, sizeof(unlisted.name), "unlisted/%d", 7);
 	baton_resource_init(&unlisted.resource, &config);
-	(void)baton_call(&unlisted.resource, stuck_task, NULL, NULL);
+	BATON_IGNORE(baton_call(&unlisted.resource, stuck_task, NULL, NULL));
 	return arg;
 }
 
 static void *be_slow(void *arg)
 {
 	for (;;) {
-		(void)baton_post(&slow, slow_task, NULL);
+		BATON_IGNORE(baton_post(&slow, slow_task, NULL));
 		nap(1000000);
 	}
 	return arg;

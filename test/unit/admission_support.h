@@ -137,7 +137,7 @@ static inline void hall_until_ms(uint64_t ms)
 static inline void hall_end(void)
 {
 	hall.held = false;
-	(void)baton_admission_close(&hall.admission, BATON_ADMISSION_DROP);
+	BATON_IGNORE(baton_admission_close(&hall.admission, BATON_ADMISSION_DROP));
 	hall_drive();
 	for (int i = 0; i < JOBS_MAX; i++)
 		if (hall.jobs[i].arrived && hall.jobs[i].stubborn &&

@@ -76,12 +76,12 @@ void by_submit_inlined()
 {
 	baton_task task = BATON_TASK_INIT(run, nullptr);
 
-	(void)baton_submit(&topic, &task);
+	BATON_IGNORE(baton_submit(&topic, &task));
 }
 
 void by_call_inlined()
 {
-	(void)baton_call(&topic, call, nullptr, nullptr);
+	BATON_IGNORE(baton_call(&topic, call, nullptr, nullptr));
 }
 
 void by_submit_with_future()
@@ -89,7 +89,7 @@ void by_submit_with_future()
 	baton_future future = BATON_FUTURE_INIT;
 	baton_task task = BATON_TASK_INIT(run, &future);
 
-	(void)baton_submit(&topic, &task);
+	BATON_IGNORE(baton_submit(&topic, &task));
 }
 
 void by_batch()
@@ -98,7 +98,7 @@ void by_batch()
 	baton_task second = BATON_TASK_INIT(run, nullptr);
 	baton_task *tasks[] = {&first, &second};
 
-	(void)baton_submit_batch(&topic, tasks, 2);
+	BATON_IGNORE(baton_submit_batch(&topic, tasks, 2));
 }
 
 void by_call()
@@ -108,7 +108,7 @@ void by_call()
 
 void by_post()
 {
-	(void)baton_post(&topic, call, nullptr);
+	BATON_IGNORE(baton_post(&topic, call, nullptr));
 }
 
 int fail(baton_task *)
@@ -130,13 +130,13 @@ void by_failed()
 
 	config.failed = leave_when_told;
 	baton_resource_init(&telling, &config);
-	(void)baton_submit(&telling, &task);
+	BATON_IGNORE(baton_submit(&telling, &task));
 }
 
 /* As one of others' tasks, in the runner's drain. */
 void *submit_more(void *task)
 {
-	(void)baton_submit(&topic, static_cast<baton_task *>(task));
+	BATON_IGNORE(baton_submit(&topic, static_cast<baton_task *>(task)));
 	return nullptr;
 }
 
@@ -144,7 +144,7 @@ void in_the_drain()
 {
 	baton_task task = BATON_TASK_INIT(run, nullptr);
 
-	(void)baton_call(&topic, submit_more, &task, nullptr);
+	BATON_IGNORE(baton_call(&topic, submit_more, &task, nullptr));
 }
 
 void *thread_main(void *way_in)

@@ -230,7 +230,7 @@ static int submit_timer(struct scene *scene)
 	MUST(baton_timers_create(&config, &scene->timers) == 0);
 	baton_timer_init(&scene->timer, scene->timers, &scene->resource, count_timer);
 	error = baton_timer_arm_after(&scene->timer, BATON_SECOND);
-	(void)baton_timers_advance(scene->timers, 2 * BATON_SECOND);
+	BATON_IGNORE(baton_timers_advance(scene->timers, 2 * BATON_SECOND));
 	return error;
 }
 

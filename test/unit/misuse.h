@@ -24,7 +24,7 @@ static inline void in_a_task(baton_task_fn run)
 {
 	struct baton_task task = BATON_TASK_INIT(run, NULL);
 
-	(void)baton_submit(&topic, &task);
+	BATON_IGNORE(baton_submit(&topic, &task));
 }
 
 /* A child process makes the mistake, and its output goes to `printed`. False: it did not abort. */

@@ -185,11 +185,11 @@ static inline void clean_up(void)
 {
 	begun = LEVELS;
 	for (size_t i = 0; i < LEVELS; i++)
-		(void)baton_resource_resume_later(&levels[i].suspension);
+		BATON_IGNORE(baton_resource_resume_later(&levels[i].suspension));
 	stash_run(&stash);
 	(void)baton_manual_run_until_idle(manual);
 	(void)baton_loop_run(loop, 0);
-	(void)baton_mainloop_run(&mainloop, LEVELS);
+	BATON_IGNORE(baton_mainloop_run(&mainloop, LEVELS));
 	for (size_t i = 0; i < LEVELS; i++)
 		resource_end(&levels[i].resource);
 	MUST(baton_registry_unref(visited) == 0);

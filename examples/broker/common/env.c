@@ -68,7 +68,7 @@ void env_reveal(const struct env *env, struct baton_resource *resource, const ch
 {
 	/* A board without room: as for env_show(). */
 	if (env->board != NULL)
-		(void)baton_board_join(env->board, resource, name, NULL);
+		BATON_IGNORE(baton_board_join(env->board, resource, name, NULL));
 }
 
 void env_hide(const struct env *env, struct baton_resource *resource)

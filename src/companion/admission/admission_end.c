@@ -94,7 +94,7 @@ static void end_own(struct baton_admitted *entry)
 	}
 	baton_task_init(&entry->_last, released, NULL);
 	/* Cannot fail: the thread has a record, and the resource is closed once. */
-	(void)baton_resource_close_then(&entry->_own, &entry->_last);
+	BATON_IGNORE(baton_resource_close_then(&entry->_own, &entry->_last));
 }
 
 static void entry_timer_gone(void *entry)

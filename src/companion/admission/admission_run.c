@@ -262,7 +262,7 @@ static void act(struct baton_admission *admission)
 	if (next == BATON_NEVER)
 		baton_timer_disarm(&admission->_tick);
 	else
-		(void)baton_timer_arm_at(&admission->_tick, next); /* as in obey_decision */
+		BATON_IGNORE(baton_timer_arm_at(&admission->_tick, next)); /* as in obey_decision */
 }
 
 /* ---- Messages and the tick ---- */

@@ -79,7 +79,8 @@ void baton__scheduler_end(struct baton_redis_scheduler *scheduler, struct baton_
 	uint64_t now = baton__scheduler_now(scheduler);
 
 	if (baton_rules_withdraw(&scheduler->rules, rules_entry_of(item), now) == -EINPROGRESS)
-		baton_rules_finish(&scheduler->rules, rules_entry_of(item), now);
+		BATON_IGNORE(baton_rules_finish(&scheduler->rules, rules_entry_of(item),
+		                                now)); /* runs */
 	drop_item(scheduler, item);
 }
 
@@ -213,13 +214,16 @@ static void wait_again(struct baton_redis_scheduler *scheduler, struct baton__re
 	bool waits;
 
 	report_decision(scheduler, "lost", item, 0);
+	/* Neither finish can fail: the entry runs. */
 	if (item->kind == BATON_RULES_INTERACTIVE) {
-		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
+		BATON_IGNORE(baton_rules_finish(&scheduler->rules, old,
+		                                baton__scheduler_now(scheduler)));
 		waits = arrive(scheduler, item);
 	} else {
 		item->current ^= 1;
 		waits = arrive(scheduler, item);
-		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
+		BATON_IGNORE(baton_rules_finish(&scheduler->rules, old,
+		                                baton__scheduler_now(scheduler)));
 	}
 	if (!waits)
 		drop_item(scheduler, item);

@@ -246,7 +246,7 @@ static int stop_run(struct baton_task *task)
 static void free_remote(struct baton_remote *remote)
 {
 	if (remote->names)
-		baton_registry_destroy(remote->names);
+		BATON_IGNORE(baton_registry_destroy(remote->names)); /* no name has a reference */
 	if (remote->loop)
 		baton_loop_destroy(remote->loop);
 	if (remote->redis)

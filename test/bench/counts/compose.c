@@ -28,8 +28,7 @@ static struct baton_trigger trigger = BATON_TRIGGER_INIT(&resource, no_run);
 static void fire(void)
 {
 	for (int i = 0; i < ROUNDS; i++)
-		(void)baton_trigger_fire(&trigger);
-	return 0;
+		BATON_IGNORE(baton_trigger_fire(&trigger));
 }
 
 static void enter_and_leave(void)
@@ -68,7 +67,7 @@ static int fail(struct baton_task *task)
 
 	baton_undo_log_begin(&log);
 	for (int i = 0; i < UNDOS; i++)
-		(void)baton_undo_log_add(&log, no_undo, NULL);
+		BATON_IGNORE(baton_undo_log_add(&log, no_undo, NULL));
 	return baton_undo_log_end(&log, -EIO);
 }
 
@@ -77,7 +76,7 @@ static void undo(void)
 	struct baton_task task = BATON_TASK_INIT(fail, NULL);
 
 	for (int i = 0; i < ROUNDS; i++)
-		(void)baton_submit(&resource, &task);
+		BATON_IGNORE(baton_submit(&resource, &task));
 }
 
 static int no_chunk(void *arg, size_t begin, size_t end)
@@ -108,7 +107,7 @@ static void *fire_busy(void *cost)
 {
 	struct bench_counts before;
 
-	(void)baton_trigger_fire(&trigger);
+	BATON_IGNORE(baton_trigger_fire(&trigger));
 	before = counts_now();
 	fire();
 	*(struct counts *)cost = counts_since(&before, ROUNDS);
@@ -125,7 +124,7 @@ void counts_compose(void)
 		pointers[i] = &many[i];
 	}
 	row("trigger, fired and run, idle", (struct counts){4, 0, 0}, fire, ROUNDS);
-	(void)baton_call(&resource, fire_busy, &coalesced, NULL);
+	BATON_IGNORE(baton_call(&resource, fire_busy, &coalesced, NULL));
 	counts_row("trigger, coalesced", (struct counts){1, 0, 0}, coalesced);
 	row("group, enter and leave", (struct counts){2, 0, 0}, enter_and_leave, ROUNDS);
 	/* And for all of them: the countdown's future, two references. */

@@ -59,7 +59,7 @@ static struct counts hand_off(void)
 	config.executor = baton_pool_executor(pool);
 	baton_resource_init(&pair.resource, &config);
 	before = counts_now();
-	(void)baton_submit_batch(&pair.resource, tasks, 2);
+	BATON_IGNORE(baton_submit_batch(&pair.resource, tasks, 2));
 	cost = counts_since(&before, 1);
 	cost.rmws -= 1; /* the capture */
 	while (!load_acquire(&pair.done))
@@ -83,7 +83,7 @@ static void awake_searcher(int pauses)
 	struct baton_plain_job job = BATON_PLAIN_JOB_INIT(job_run, NULL);
 
 	store_release(&woken, 0);
-	(void)baton_pool_submit(pool, &job);
+	BATON_IGNORE(baton_pool_submit(pool, &job));
 	while (!load_acquire(&woken))
 		(void)sched_yield();
 	for (int i = 0; i < pauses; i++)
@@ -143,10 +143,10 @@ static struct counts worker_hand_off(void)
 	long_queue->config.executor = baton_pool_executor(single);
 	baton_resource_init(&long_queue->resource, &long_queue->config);
 	store_release(&woken, 0);
-	(void)baton_pool_submit(single, &block);
+	BATON_IGNORE(baton_pool_submit(single, &block));
 	for (int i = 0; i < QUANTUM * (STAYS + 2); i++) {
 		baton_task_init(&long_queue->tasks[i], long_run, NULL);
-		(void)baton_submit(&long_queue->resource, &long_queue->tasks[i]);
+		BATON_IGNORE(baton_submit(&long_queue->resource, &long_queue->tasks[i]));
 	}
 	store_release(&woken, 1);
 	while (!load_acquire(&long_queue->done))
@@ -199,5 +199,5 @@ void counts_handoff(void)
 	           asleep);
 	counts_row("hand-off by a worker to its own queue, and pop", (struct counts){NAN, 0, 0},
 	           worker_hand_off());
-	(void)baton_pool_destroy(pool);
+	BATON_IGNORE(baton_pool_destroy(pool));
 }

@@ -47,7 +47,7 @@ static void submit(struct baton_resource *resource, bool with_future)
 	for (int i = 0; i < TASKS; i++) {
 		baton_future_init(&futures[i]);
 		baton_task_init(&tasks[i], nothing_task, with_future ? &futures[i] : NULL);
-		(void)baton_submit(resource, &tasks[i]);
+		BATON_IGNORE(baton_submit(resource, &tasks[i]));
 	}
 }
 
@@ -64,7 +64,7 @@ static void submit_future(struct baton_resource *resource)
 static void call(struct baton_resource *resource)
 {
 	for (int i = 0; i < TASKS; i++)
-		(void)baton_call(resource, nothing, NULL, NULL);
+		BATON_IGNORE(baton_call(resource, nothing, NULL, NULL));
 }
 
 /* All of them behind one task, in one batch; their pushes count, too: one each. */
@@ -76,7 +76,7 @@ static void *submit_inside(void *resource)
 
 static void submit_behind(struct baton_resource *resource)
 {
-	(void)baton_call(resource, submit_inside, resource, NULL);
+	BATON_IGNORE(baton_call(resource, submit_inside, resource, NULL));
 }
 
 static void row(const char *path, struct counts limit, void (*round)(struct baton_resource *),

@@ -28,7 +28,7 @@ static void suspend_and_resume(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		if (baton_resource_suspend(&resource, &suspension))
 			abort();
-		(void)baton_resource_resume(&suspension);
+		BATON_IGNORE(baton_resource_resume(&suspension));
 	}
 }
 
@@ -46,7 +46,7 @@ static void arm_later(void)
 	static uint64_t delay_ns = BATON_SECOND;
 
 	for (int i = 0; i < ROUNDS; i++)
-		(void)baton_timer_arm_after(&timer[i], delay_ns);
+		BATON_IGNORE(baton_timer_arm_after(&timer[i], delay_ns));
 	delay_ns += BATON_SECOND;
 }
 
@@ -80,7 +80,7 @@ static void ask_in_a_task(void)
 	static struct baton_task task;
 
 	baton_task_init(&task, ask_in_task, NULL);
-	(void)baton_submit(&resource, &task);
+	BATON_IGNORE(baton_submit(&resource, &task));
 }
 
 static void row(const char *path, struct counts limit, void (*before_it)(void), void (*way)(void))
@@ -125,10 +125,10 @@ static double bracket_end_cost(void)
 
 	if (sem_init(&bracketed.over, 0, 0) || baton_pool_create(&options, &pool))
 		return INFINITY;
-	(void)baton_pool_submit(pool, &bracketed.job);
+	BATON_IGNORE(baton_pool_submit(pool, &bracketed.job));
 	while (sem_wait(&bracketed.over))
 		;
-	(void)baton_pool_destroy(pool);
+	BATON_IGNORE(baton_pool_destroy(pool));
 	return (double)bracketed.rmws / ROUNDS;
 }
 
@@ -151,5 +151,5 @@ void counts_modules(void)
 	row("timer, expired and run", (struct counts){9.5, 0, 0}, arm_later, expire);
 	for (int i = 0; i < ROUNDS; i++)
 		(void)baton_timer_stop(&timer[i]);
-	(void)baton_timers_destroy(timers);
+	BATON_IGNORE(baton_timers_destroy(timers));
 }

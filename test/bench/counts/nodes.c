@@ -48,7 +48,7 @@ static void *runner_main(void *arg)
 	for (int i = 0; i < ROUNDS; i++) {
 		if (i == WARM_UP)
 			runner.start = counts_now();
-		(void)baton_submit(&resource, &task);
+		BATON_IGNORE(baton_submit(&resource, &task));
 	}
 	runner.cost = counts_since(&runner.start, (ROUNDS - WARM_UP) * POSTS);
 	return NULL;
@@ -71,7 +71,7 @@ void counts_nodes(void)
 		if (i == WARM_UP)
 			poster.start = counts_now();
 		for (int j = 0; j < POSTS; j++)
-			(void)baton_post(&resource, nothing, NULL);
+			BATON_IGNORE(baton_post(&resource, nothing, NULL));
 		(void)pthread_barrier_wait(&turn);
 	}
 	poster.cost = counts_since(&poster.start, (ROUNDS - WARM_UP) * POSTS);

@@ -58,7 +58,7 @@ static void fill_plain(int count)
 {
 	for (int i = 0; i < count; i++) {
 		baton_task_init(&tasks[i], nothing_task, NULL);
-		(void)baton_submit(&resource, &tasks[i]);
+		BATON_IGNORE(baton_submit(&resource, &tasks[i]));
 	}
 }
 
@@ -67,14 +67,14 @@ static void fill_futures(int count)
 	for (int i = 0; i < count; i++) {
 		baton_future_init(&futures[i]);
 		baton_task_init(&tasks[i], nothing_task, &futures[i]);
-		(void)baton_submit(&resource, &tasks[i]);
+		BATON_IGNORE(baton_submit(&resource, &tasks[i]));
 	}
 }
 
 static void fill_posts(int count)
 {
 	for (int i = 0; i < count; i++)
-		(void)baton_post(&resource, nothing, NULL);
+		BATON_IGNORE(baton_post(&resource, nothing, NULL));
 }
 
 static void fill_asyncs(int count)
@@ -97,7 +97,7 @@ static struct counts drain_cost(void (*fill)(int count), int count)
 	struct load load = {.task = BATON_TASK_INIT(load_run, NULL), .fill = fill, .count = count};
 	struct counts cost;
 
-	(void)baton_submit(&resource, &load.task);
+	BATON_IGNORE(baton_submit(&resource, &load.task));
 	cost = counts_since(&load.drain, 1);
 	for (int i = 0; fill == fill_asyncs && i < count; i++)
 		if (handles[i])

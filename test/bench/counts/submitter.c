@@ -37,7 +37,7 @@ static void submit_plain(void)
 {
 	for (int i = 0; i < TASKS; i++) {
 		baton_task_init(&tasks[i], nothing_task, NULL);
-		(void)baton_submit(&resource, &tasks[i]);
+		BATON_IGNORE(baton_submit(&resource, &tasks[i]));
 	}
 }
 
@@ -46,7 +46,7 @@ static void submit_future(void)
 	for (int i = 0; i < TASKS; i++) {
 		baton_future_init(&futures[i]);
 		baton_task_init(&tasks[i], nothing_task, &futures[i]);
-		(void)baton_submit(&resource, &tasks[i]);
+		BATON_IGNORE(baton_submit(&resource, &tasks[i]));
 	}
 }
 
@@ -59,7 +59,7 @@ static void submit_batch(void)
 			pointers[j] = &tasks[i + j];
 			baton_task_init(pointers[j], nothing_task, NULL);
 		}
-		(void)baton_submit_batch(&resource, pointers, BATCH);
+		BATON_IGNORE(baton_submit_batch(&resource, pointers, BATCH));
 	}
 }
 
@@ -68,13 +68,13 @@ static void call(void)
 	void *value;
 
 	for (int i = 0; i < TASKS; i++)
-		(void)baton_call(&resource, nothing, NULL, &value);
+		BATON_IGNORE(baton_call(&resource, nothing, NULL, &value));
 }
 
 static void post(void)
 {
 	for (int i = 0; i < TASKS; i++)
-		(void)baton_post(&resource, nothing, NULL);
+		BATON_IGNORE(baton_post(&resource, nothing, NULL));
 }
 
 static void async(void)
@@ -130,7 +130,7 @@ static void row_busy(const char *path, struct counts limit, void (*way)(void))
 	struct busy busy = {.task = BATON_TASK_INIT(busy_run, NULL), .way = way};
 
 	for (int i = 0; i < 2; i++) {
-		(void)baton_submit(&resource, &busy.task);
+		BATON_IGNORE(baton_submit(&resource, &busy.task));
 		drop();
 	}
 	counts_row(path, limit, busy.cost);

@@ -95,7 +95,7 @@ static void call_inlined(unsigned n)
 static void post(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		(void)baton_post(&resource, count, NULL);
+		BATON_IGNORE(baton_post(&resource, count, NULL));
 }
 
 static const struct path {

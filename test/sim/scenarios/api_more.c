@@ -239,9 +239,9 @@ static void stamped_post(void)
 
 	label.lane = (uint8_t)sim_pick(2);
 	label.bytes = 7;
-	(void)baton_post_with(
+	BATON_IGNORE(baton_post_with(
 		&both[sim_pick(2)].resource,
-		&(struct baton_call_options){.fn = sim_nothing, .arg = NULL, .label = &label});
+		&(struct baton_call_options){.fn = sim_nothing, .arg = NULL, .label = &label}));
 }
 
 void sim_more_act(void)
@@ -259,7 +259,7 @@ void sim_more_act(void)
 		stamped_post();
 		break;
 	case 3:
-		(void)baton_timer_arm_every(&timer, 0, 4 * TICK, BATON_TIMER_SKIP);
+		BATON_IGNORE(baton_timer_arm_every(&timer, 0, 4 * TICK, BATON_TIMER_SKIP));
 		break;
 	case 4:
 		fired = baton_timers_advance(timers, 3 * TICK);

@@ -340,7 +340,7 @@ SIM_SCENARIO(bound_lent_detach, "dropped while the task that runs asks for the s
 	sim_join_all();
 	holds = false;
 	/* Or it has been dropped. */
-	(void)baton_detached_complete(&held, 0, NULL);
+	BATON_IGNORE(baton_detached_complete(&held, 0, NULL));
 	sim_drive(sim_scene.manual);
 	sim_scene_end();
 }

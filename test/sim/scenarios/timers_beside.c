@@ -38,7 +38,7 @@ static int fills(struct baton_timer *unused)
 	if (runs++ > 0)
 		return 0;
 	sim_require(baton_submit(&bounded, &filler) == 0);
-	(void)baton_timer_arm_every(&timer, (uint64_t)2 * TICK, PERIOD, BATON_TIMER_SKIP);
+	BATON_IGNORE(baton_timer_arm_every(&timer, (uint64_t)2 * TICK, PERIOD, BATON_TIMER_SKIP));
 	return 0;
 }
 
@@ -146,7 +146,7 @@ SIM_SCENARIO(timers_beside_dropped_gone, "the same where the bound drops it")
 static int arms_itself(struct baton_timer *unused)
 {
 	runs++;
-	(void)baton_timer_arm_after(&timer, TICK);
+	BATON_IGNORE(baton_timer_arm_after(&timer, TICK));
 	return 0;
 }
 

@@ -38,7 +38,7 @@ static void arms_once(struct baton_timer *dropped, int error)
 {
 	notes(dropped, error);
 	if (noted == 1)
-		(void)baton_timer_arm_at(dropped, (uint64_t)2 * TICK);
+		BATON_IGNORE(baton_timer_arm_at(dropped, (uint64_t)2 * TICK));
 }
 
 static void does_advance(void *ticks)

@@ -298,7 +298,7 @@ static int asked_run(struct baton_task *task)
 	ask(asked, 0);
 	baton_assert_held(asked->outer);
 	if (asked->next)
-		(void)baton_submit(asked->inner, &asked->next->task);
+		BATON_IGNORE(baton_submit(asked->inner, &asked->next->task));
 	ask(asked, 1);
 	return 0;
 }
@@ -362,7 +362,7 @@ static int sets_results(struct baton_task *task)
 
 	baton_set_result(&result->place[0]);
 	if (result->inner)
-		(void)baton_submit(result->other, &result->inner->task);
+		BATON_IGNORE(baton_submit(result->other, &result->inner->task));
 	else
 		baton_set_result(&result->place[1]);
 	return 0;

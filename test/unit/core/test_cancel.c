@@ -23,7 +23,7 @@ static int listens(struct baton_task *task)
 	gate_open(&listener->entered);
 	gate_pass(&listener->leave);
 	if (listener->nested)
-		(void)baton_submit(listener->other, listener->nested);
+		BATON_IGNORE(baton_submit(listener->other, listener->nested));
 	listener->after = baton_cancel_requested();
 	return listener->status;
 }

@@ -121,7 +121,7 @@ Test(close, deinit_of_an_open_resource_is_stopped, .timeout = 10, .signal = SIGA
 Test(close, deinit_of_a_closed_resource_that_is_queued_is_stopped, .timeout = 10, .signal = SIGABRT)
 {
 	fixture_stash();
-	(void)baton_submit_later(&fix.resource, &fix.steps[0].task);
+	BATON_IGNORE(baton_submit_later(&fix.resource, &fix.steps[0].task));
 	(void)baton_resource_close(&fix.resource);
 	baton_resource_deinit(&fix.resource);
 }

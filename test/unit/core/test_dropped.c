@@ -30,7 +30,7 @@ static int fill_run(struct baton_task *task)
 static void fill(struct scene *scene)
 {
 	baton_task_init(&scene->filler, fill_run, NULL);
-	(void)baton_submit(&scene->resource, &scene->filler); /* not behind a finaliser */
+	BATON_IGNORE(baton_submit(&scene->resource, &scene->filler)); /* not behind a finaliser */
 }
 
 static void close_it(struct scene *scene)

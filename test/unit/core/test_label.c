@@ -158,7 +158,7 @@ static void expire_timer(struct scene *scene, const struct baton_label *label)
 	baton_timer_set_dropped(&scene->timer, timer_dropped);
 	baton_stamp_set(&scene->timer.stamp, label);
 	cr_assert_eq(baton_timer_arm_after(&scene->timer, 1), 0);
-	(void)baton_timers_advance(scene->timers, 1 << 20);
+	BATON_IGNORE(baton_timers_advance(scene->timers, 1 << 20));
 }
 
 static void submit_fan_out(struct scene *scene, const struct baton_label *label)
@@ -264,7 +264,7 @@ static void scene_end(struct scene *scene)
 		baton_fan_out_unref(scene->fan_out);
 	stash_run(&scene->stash);
 	cr_assert_eq(baton_tag_held(&scene->tag), 0);
-	(void)baton_timers_destroy(scene->timers);
+	BATON_IGNORE(baton_timers_destroy(scene->timers));
 	resource_end(&scene->resource);
 	baton_window_deinit(&scene->window);
 }

@@ -299,7 +299,7 @@ static int suspend_run(struct baton_task *task)
 	if (entry->number >= 0)
 		cr_assert_eq(baton_resource_suspend(&entry->queue->resource, &suspension), 0);
 	else
-		baton_resource_resume(&suspension);
+		cr_assert_eq(baton_resource_resume(&suspension), 0);
 	return 0;
 }
 

@@ -10,17 +10,17 @@ static struct baton_task b = BATON_TASK_INIT(idle_run, NULL);
 
 static int submits_twice(struct baton_task *task)
 {
-	(void)baton_submit(&topic, &b);
-	(void)baton_submit(&topic, &a);
-	(void)baton_submit(&topic, &a);
+	BATON_IGNORE(baton_submit(&topic, &b));
+	BATON_IGNORE(baton_submit(&topic, &a));
+	BATON_IGNORE(baton_submit(&topic, &a));
 	return 0;
 }
 
 static int submits_again(struct baton_task *task)
 {
-	(void)baton_submit(&topic, &a);
-	(void)baton_submit(&topic, &b);
-	(void)baton_submit(&topic, &a);
+	BATON_IGNORE(baton_submit(&topic, &a));
+	BATON_IGNORE(baton_submit(&topic, &b));
+	BATON_IGNORE(baton_submit(&topic, &a));
 	return 0;
 }
 
@@ -44,7 +44,7 @@ static void batch(size_t count)
 		tasks[i] = &others[i];
 	}
 	tasks[count - 1] = tasks[0];
-	(void)baton_submit_batch(&topic, tasks, count);
+	BATON_IGNORE(baton_submit_batch(&topic, tasks, count));
 }
 
 static void batch_twice(void)
@@ -55,7 +55,7 @@ static void batch_twice(void)
 /* The resource has been used, so the batch runs at once. */
 static void idle_batch_twice(void)
 {
-	(void)baton_submit(&topic, &b);
+	BATON_IGNORE(baton_submit(&topic, &b));
 	batch(3);
 }
 
@@ -85,7 +85,7 @@ static void *deinit_inside(void *arg)
 
 static void deinit_busy(void)
 {
-	(void)baton_call(&topic, deinit_inside, NULL, NULL);
+	BATON_IGNORE(baton_call(&topic, deinit_inside, NULL, NULL));
 }
 
 /* ---- What a thread leaves behind ---- */
@@ -110,7 +110,7 @@ static void *exits_in_a_finaliser(void *unused)
 {
 	static struct baton_task finaliser = BATON_TASK_INIT(exits, NULL);
 
-	(void)baton_resource_close_then(&topic, &finaliser);
+	BATON_IGNORE(baton_resource_close_then(&topic, &finaliser));
 	return unused;
 }
 
@@ -147,8 +147,8 @@ static void on_a_worker(baton_call_fn fn)
 	const struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
 	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 
-	(void)baton_call(&resource, fn, NULL, NULL);
-	(void)baton_pool_default_destroy();
+	BATON_IGNORE(baton_call(&resource, fn, NULL, NULL));
+	BATON_IGNORE(baton_pool_default_destroy());
 }
 
 static void bracket_open(void)

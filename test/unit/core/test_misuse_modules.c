@@ -40,7 +40,7 @@ static void result_without_a_baton(void)
 {
 	struct baton_task finaliser = BATON_TASK_INIT(result_of_a_finaliser, NULL);
 
-	(void)baton_resource_close_then(&topic, &finaliser);
+	BATON_IGNORE(baton_resource_close_then(&topic, &finaliser));
 }
 
 static void poll_outside(void)
@@ -57,17 +57,17 @@ static void detach_outside(void)
 {
 	struct baton_detached token = BATON_DETACHED_INIT;
 
-	(void)baton_detach(&token, 0);
+	BATON_IGNORE(baton_detach(&token, 0));
 }
 
 static void flush_outside(void)
 {
-	(void)baton_batch_flush();
+	BATON_IGNORE(baton_batch_flush());
 }
 
 static int flush_of_a_finaliser(struct baton_task *task)
 {
-	(void)baton_batch_flush();
+	BATON_IGNORE(baton_batch_flush());
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static void flush_without_a_baton(void)
 {
 	struct baton_task finaliser = BATON_TASK_INIT(flush_of_a_finaliser, NULL);
 
-	(void)baton_resource_close_then(&topic, &finaliser);
+	BATON_IGNORE(baton_resource_close_then(&topic, &finaliser));
 }
 
 static void log_outside(void)
@@ -96,7 +96,7 @@ static int begins_log(struct baton_task *task)
 static void log_afterwards(void)
 {
 	in_a_task(begins_log);
-	(void)baton_undo_log_end(&kept_log, 0);
+	BATON_IGNORE(baton_undo_log_end(&kept_log, 0));
 }
 
 static int undoes_with_log(struct baton_undo *undo)
@@ -185,7 +185,7 @@ static void window_of_another(void)
 	struct windowed windowed;
 
 	windowed_init(&windowed, &window, idle_run, NULL);
-	(void)baton_submit(&other, &windowed.task);
+	BATON_IGNORE(baton_submit(&other, &windowed.task));
 }
 
 struct object {
@@ -200,7 +200,7 @@ static void registry_in_use(void)
 
 	MUST(baton_registry_create(&options, &registry) == 0);
 	MUST(baton_registry_acquire(registry, "a", 1, &entry) >= 0);
-	(void)baton_registry_destroy(registry);
+	BATON_IGNORE(baton_registry_destroy(registry));
 }
 
 static void registered_closed(void)
@@ -249,7 +249,7 @@ static void finaliser_with_future(void)
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_task finaliser = BATON_TASK_INIT(idle_run, &future);
 
-	(void)baton_resource_close_then(&topic, &finaliser);
+	BATON_IGNORE(baton_resource_close_then(&topic, &finaliser));
 }
 
 static void too_many_lanes(void)
@@ -378,7 +378,7 @@ static void counted_in_use(void)
 {
 	struct baton_task task = BATON_TASK_INIT(counts_itself, NULL);
 
-	(void)baton_submit(&topic, &task);
+	BATON_IGNORE(baton_submit(&topic, &task));
 }
 
 static int bounds_itself(struct baton_task *task)

@@ -147,7 +147,7 @@ static int through_run(struct baton_task *task)
 {
 	struct through *through = baton_container_of(task, struct through, task);
 
-	(void)baton_submit(through->resource, through->inner);
+	BATON_IGNORE(baton_submit(through->resource, through->inner));
 	through->seen = through->journal->count;
 	return 0;
 }

@@ -210,7 +210,7 @@ static void *descend(void *arg)
 	struct deep *deep = arg;
 
 	if (deep->level < BATON_NESTING_MAX) {
-		(void)baton_call(&deep->resources[deep->level++], descend, deep, NULL);
+		BATON_IGNORE(baton_call(&deep->resources[deep->level++], descend, deep, NULL));
 		return NULL;
 	}
 	baton_future_then(&deep->promise, &deep->continuation);

@@ -75,7 +75,7 @@ static void play(const struct script *script)
 	for (const char *at = script->acts; *at; at += at[2] ? 3 : 2)
 		act(scene, at[0], at[1] - '0');
 	for (int i = 0; i < PAUSES; i++)
-		(void)baton_resource_resume(&scene->pauses[i]);
+		BATON_IGNORE(baton_resource_resume(&scene->pauses[i]));
 	stash_run(&scene->stash);
 	cr_assert_eq(scene->journal.count, count, "%s", script->acts);
 	for (size_t i = 0; i < count; i++)

@@ -20,7 +20,7 @@ static struct baton_loop *loop_create(void)
 	struct baton_loop *loop = NULL;
 
 	MUST(baton_loop_create(&loop) == 0);
-	baton_loop_adopt(loop);
+	MUST(baton_loop_adopt(loop) == 0);
 	return loop;
 }
 
@@ -256,7 +256,7 @@ Test(loop, the_first_run_makes_its_thread_the_owner, .timeout = 10)
 	cr_assert_eq(journal.count, 1);
 	cr_assert_not(journal_here(&journal, 0));
 	resource_end(&resource);
-	baton_loop_adopt(loop);
+	MUST(baton_loop_adopt(loop) == 0);
 	baton_loop_destroy(loop);
 }
 

@@ -18,7 +18,7 @@ static struct baton_loop *loop_create(void)
 	struct baton_loop *loop = NULL;
 
 	MUST(baton_loop_create(&loop) == 0);
-	baton_loop_adopt(loop);
+	MUST(baton_loop_adopt(loop) == 0);
 	return loop;
 }
 

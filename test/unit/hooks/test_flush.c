@@ -279,7 +279,7 @@ Test(flush, it_breaks_a_cycle_of_held_back_completions, .timeout = 20)
 	cr_assert_eq(cycle.status, 0);
 	for (int i = 0; i < 2; i++)
 		resource_end(&ledgers[i].resource);
-	baton_pool_destroy(pool);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 /* So many completions are held back, in two nodes, while their runner waits. */
@@ -334,7 +334,7 @@ Test(flush, without_it_a_wait_for_any_held_back_completion_ends, .timeout = 20)
 			resource_end(&ledgers[j].resource);
 		cr_assert_eq(cycle.status[0] + cycle.status[1], -EDEADLK);
 	}
-	baton_pool_destroy(pool);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 /* Callers who look whether what they are told has been committed. */
@@ -402,7 +402,7 @@ static void call_from_everywhere(uint32_t limit)
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.entered, CALLERS * scaled(CALLS));
 	resource_end(&ledger.resource);
-	baton_pool_destroy(pool);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 Test(flush, nobody_is_told_before_the_batch_has_ended, .timeout = 60)
@@ -450,7 +450,7 @@ Test(flush, shutdown_now_leaves_no_batch_open, .timeout = 30)
 		cr_assert(ledger_balanced(&ledger));
 		cr_assert_eq(atomic_load(&ledger.committed), entered);
 		resource_end(&ledger.resource);
-		baton_pool_destroy(pool);
+		cr_assert_eq(baton_pool_destroy(pool), 0);
 	}
 	cr_assert_eq(counts[BATON_FAILED], 0);
 }

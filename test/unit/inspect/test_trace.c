@@ -233,7 +233,8 @@ Test(trace, has_what_a_pools_workers_steal_and_when_they_sleep, .timeout = 30)
 	} while (stats.parked < 2);
 	baton_plain_job_init(&job, submit_and_stay, NULL);
 	cr_assert_geq(baton_executor_schedule(baton_pool_executor(pool), &job.job), 0);
-	baton_pool_destroy(pool); /* runs all jobs, and wakes the worker that sleeps */
+	cr_assert_eq(baton_pool_destroy(pool),
+	             0); /* runs all jobs, and wakes the worker that sleeps */
 	stop();
 	cr_assert_geq(count("\"name\": \"steal\""), 1, "%s", text);
 	cr_assert_geq(count("\"name\": \"parked\""), 1, "%s", text);

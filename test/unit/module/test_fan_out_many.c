@@ -144,7 +144,7 @@ Test(fan_out_many, workers_that_all_wait_help_with_what_is_queued, .timeout = 30
 		many_end(&many[i]);
 	}
 	MUST(pthread_barrier_destroy(&all_in) == 0);
-	baton_pool_destroy(pool);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 struct held {

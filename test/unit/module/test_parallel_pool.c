@@ -207,7 +207,7 @@ static int until_guest_ran(void *arg, size_t begin, size_t end)
 	if (thread_id() == guest->caller)
 		until_at_least(&guest->helped, 1);
 	else if (!atomic_exchange(&guest->helped, 1))
-		(void)baton_pool_submit(guest->work->pool, &guest->work->job);
+		BATON_IGNORE(baton_pool_submit(guest->work->pool, &guest->work->job));
 	work_for_ns((end - begin) * 1000);
 	return atomic_load(&guest->work->ran);
 }

@@ -104,7 +104,7 @@ static void *nest_fn(void *arg)
 {
 	struct nest *nest = arg;
 
-	(void)baton_call(nest->inner, shelve_outer, nest->outer, NULL);
+	BATON_IGNORE(baton_call(nest->inner, shelve_outer, nest->outer, NULL));
 	nest->inner_free = !baton__word_is_busy(nest->inner->_word);
 	cr_assert(baton_held(nest->outer));
 	return NULL;

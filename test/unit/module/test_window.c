@@ -214,7 +214,7 @@ Test(window, acknowledgements_from_another_thread_start_all_in_order, .timeout =
 	baton_window_deinit(&crowd.window);
 	cr_assert_eq(atomic_load(&crowd.started), crowd.count);
 	cr_assert_leq(crowd.most, 4);
-	baton_pool_destroy(pool);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 Test(window, when_its_turn_has_come_it_goes_before_what_is_in_any_lane, .timeout = 10)

@@ -378,7 +378,7 @@ static bool dies(void (*body)(struct deed *deed))
 
 		MUST(freopen("/dev/null", "w", stderr));
 		deed_submit(&deed, pool, &ran, body);
-		(void)baton_pool_destroy(pool);
+		BATON_IGNORE(baton_pool_destroy(pool));
 		_exit(0);
 	}
 	MUST(waitpid(child, &status, 0) == child);

@@ -160,7 +160,7 @@ static void driven_init(struct driven *driven, int kind, uint32_t capture_max)
 		driven->config.executor = baton_manual_executor(driven->manual);
 	} else {
 		cr_assert_eq(baton_loop_create(&driven->loop), 0);
-		baton_loop_adopt(driven->loop);
+		MUST(baton_loop_adopt(driven->loop) == 0);
 		driven->config.executor = baton_loop_executor(driven->loop);
 	}
 }
