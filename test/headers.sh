@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Each header compiles alone: all as C11, the public ones also without GNU extensions and as C++17.
+# A result that must be used cannot be dropped by mistake (baton/attributes.h).
 # With the compilers that are set, and with gcc and clang where these are there.
 # Arguments: libbaton's headers, which baton/all.h includes.
 set -u
@@ -19,6 +20,31 @@ if [ "${1-}" = --try ]; then # header compiler...
 	exit 0
 fi
 
+if [ "${1-}" = --must-use ]; then # compiler...
+	shift
+	# A dropped result is an error, one that is ignored is none, nor where results are optional.
+	dropped='baton_submit(resource, task);'
+	ignored='BATON_IGNORE(baton_submit(resource, task));'
+	for call in "fails $dropped" "compiles $ignored" "-DBATON_OPTIONAL_RESULTS $dropped"; do
+		case $call in -D*) option=${call%% *} ;; *) option=-DNOTHING ;; esac
+		if printf '%s\n' '#include <baton.h>' \
+			'int drops(struct baton_resource *resource, struct baton_task *task);' \
+			'int drops(struct baton_resource *resource, struct baton_task *task)' \
+			"{ ${call#* } return 0; }" | "$@" "$option" - 2>/dev/null
+		then
+			compiled=compiles
+		else
+			compiled=fails
+		fi
+		case $compiled:$call in
+		compiles:fails*) echo "a dropped result goes unseen: $*"; exit 1 ;;
+		fails:fails*) ;;
+		fails:*) echo "does not compile: $* ($call)"; exit 1 ;;
+		esac
+	done
+	exit 0
+fi
+
 for header; do
 	case $header in
 	include/baton.h | */all.h | */attributes.h | */inline.h) ;;
@@ -33,7 +59,7 @@ done
 
 try() # header compiler...: a line for xargs
 {
-	echo "$@"
+	echo --try "$@"
 }
 
 # shellcheck disable=SC2086 # words, on purpose
@@ -43,6 +69,9 @@ check_all() # C compiler, C++ compiler
 		try "$header" $1 -x c -std=c11 $warnings
 		[ -z "$2" ] || try "$header" $2 -x c++ -std=c++17 $warnings -Wold-style-cast
 	done
+	must_use="-Wall -Wextra -Wpedantic -Werror -Iinclude -S -o /dev/null"
+	echo --must-use $1 -x c -std=c11 $must_use
+	[ -z "$2" ] || echo --must-use $2 -x c++ -std=c++17 $must_use -Wold-style-cast
 	for header in src/*/*.h src/*/*/*.h; do
 		try "$header" $1 -x c -std=c11 -D_GNU_SOURCE $warnings -iquote src \
 			-Wno-unused-function
@@ -61,4 +90,4 @@ for pair in gcc:g++ clang:clang++; do
 	*) check_all "$c" "$cpp" ;;
 	esac
 done
-} | xargs -P "$(nproc)" -L 1 "$0" --try
+} | xargs -P "$(nproc)" -L 1 "$0"

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
 # What the declarations of the public headers have in common, for test/tidy.sh:
 #
-#	awk -f prototypes.awk include/baton/*.h
+#	awk -v optional=test/optional_results.txt -f prototypes.awk include/baton/*.h
 #
 # - A function has at most four parameters: more are an options struct (src/README.md). A callback
 #   and its argument count as one.
 # - A function that is given a pointer says which pointers may not be NULL (attributes.h). The
 #   exceptions are given arrays that may be empty, or a value that is any pointer.
+# - A function that returns an int or an int64_t, which may be an error, is BATON_MUST_USE. The
+#   exceptions are in the file `optional`, each with its reason.
 
 BEGIN {
+	while ((getline line < optional) > 0)
+		if (line !~ /^#/ && split(line, parts, / \| /) == 2)
+			may_drop[parts[1]] = 1
 	PARAMETERS = 4
 	count = split("baton_deadlock_cycle baton_future_wait_all baton_future_wait_all_until " \
 		"baton_future_wait_all_or_cancel baton_future_wait_all_or_cancel_until " \
@@ -40,9 +45,17 @@ function judge(text,	name, list, pairs, rest, parts)
 	if (split(pairs, parts, ",") > PARAMETERS)
 		complain(at, name " has more than " PARAMETERS \
 			" parameters: give it an options struct")
-	if (list ~ /\*|_fn / && rest !~ /BATON_NONNULL/ && !(name in exempt))
+	if (text !~ /^static/ && list ~ /\*|_fn / && rest !~ /BATON_NONNULL/ && !(name in exempt))
 		complain(at, name " does not say which pointers may not be NULL: " \
 			"BATON_NONNULL, or BATON_NONNULL_AT(1, ...)")
+	if (text !~ /(^|[ \t])int(64_t)? baton_/)
+		return
+	seen[name] = 1
+	if (text !~ /BATON_MUST_USE/ && !(name in may_drop))
+		complain(at, name " may return an error that nobody sees: BATON_MUST_USE, or " \
+			"its line with a reason in " optional)
+	if (text ~ /BATON_MUST_USE/ && name in may_drop)
+		complain(at, name " is BATON_MUST_USE, and in " optional)
 }
 
 # Comments do not count.
@@ -60,7 +73,7 @@ function judge(text,	name, list, pairs, rest, parts)
 
 FNR == 1 { text = "" }
 
-text == "" && line !~ /^(static|typedef)/ &&
+text == "" && line !~ /^typedef/ &&
 		line ~ /^[a-zA-Z][a-zA-Z_0-9 *]*[ *]baton_[a-z0-9_]+\(/ {
 	text = line
 	at = FILENAME ":" FNR
@@ -79,4 +92,9 @@ text != "" {
 	}
 }
 
-END { exit bad }
+END {
+	for (name in may_drop)
+		if (!(name in seen))
+			complain(optional, name " is no function that returns an int")
+	exit bad
+}

@@ -24,7 +24,7 @@ LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f te
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile examples/*.mk */*/*.mk \
 	src/companion/*/*.mk
 LC_ALL=C awk -f test/structure.awk $sources
-LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
+LC_ALL=C awk -v optional=test/optional_results.txt -f test/prototypes.awk include/baton/*.h
 LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c $sources
 
 # A test's log and counts have its base name (test/run.sh).

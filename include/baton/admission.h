@@ -226,8 +226,8 @@ BATON_MUST_USE int baton_admission_init(struct baton_admission *admission,
  * `outcome` or `gone` is complete. See also thread.h. Asserts that both are promises, when it
  * completes them.
  */
-int baton_admission_arrive(struct baton_admission *admission,
-                           struct baton_admitted *admitted) BATON_NONNULL;
+BATON_MUST_USE int baton_admission_arrive(struct baton_admission *admission,
+                                          struct baton_admitted *admitted) BATON_NONNULL;
 
 /*
  * Withdraws an entry that has arrived. If the entry waits, it will not run. If it runs, it is told
@@ -250,8 +250,9 @@ int baton_admitted_withdraw(struct baton_admitted *admitted) BATON_NONNULL;
  * Errors: nothing happens: -EINVAL: the limits do not nest, or the reserve is not below the first.
  * -EPIPE: the admission is closed, and all its entries are gone. -ENOMEM. See also thread.h.
  */
-int baton_admission_set_limits(struct baton_admission *admission, const uint32_t *limits,
-                               uint32_t reserve) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_admission_set_limits(struct baton_admission *admission,
+                                              const uint32_t *limits, uint32_t reserve)
+	BATON_NONNULL_AT(1, 2);
 
 /*
  * Closes the admission: arrivals are refused from now on.
@@ -268,8 +269,8 @@ enum baton_admission_rest {
 	BATON_ADMISSION_RUN = 0,
 	BATON_ADMISSION_DROP = 1,
 };
-int baton_admission_close(struct baton_admission *admission,
-                          enum baton_admission_rest rest) BATON_NONNULL;
+BATON_MUST_USE int baton_admission_close(struct baton_admission *admission,
+                                         enum baton_admission_rest rest) BATON_NONNULL;
 
 /*
  * Waits until all entries of a closed admission are gone, or until `deadline_ns` (time.h).

@@ -92,8 +92,9 @@ void baton_board_destroy(struct baton_board *board) BATON_NONNULL;
  * Errors: the resource is as before: -ENOSPC: the board is full. -ECHILD: see thread.h. Asserts
  * that the resource has no statistics yet.
  */
-int baton_board_join(struct baton_board *board, struct baton_resource *resource, const char *name,
-                     struct baton_resource_stats **stats) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_board_join(struct baton_board *board, struct baton_resource *resource,
+                                    const char *name, struct baton_resource_stats **stats)
+	BATON_NONNULL_AT(1, 2);
 
 /*
  * Takes the resource from the board. To be called when the resource has ended: after an await on
@@ -123,8 +124,8 @@ baton_shown_fn baton_board_show(struct baton_resource *resource, baton_shown_fn 
  * Blocking: as leave. Errors: -ENOSPC: BATON_BOARD_POOLS_MAX pools are there. -ECHILD: see
  * thread.h.
  */
-int baton_board_pool_add(struct baton_board *board, const struct baton_pool *pool, const char *name)
-	BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_board_pool_add(struct baton_board *board, const struct baton_pool *pool,
+                                        const char *name) BATON_NONNULL_AT(1, 2);
 
 /* To be called before the pool is destroyed. Blocking: as leave. */
 void baton_board_pool_remove(struct baton_board *board,
@@ -158,8 +159,9 @@ void baton_board_refresh(struct baton_board *board) BATON_NONNULL;
  * Errors: start: -EBUSY: a trace is on. stop: -EALREADY: none is on. Those of open(2) and write(2),
  * -ENOMEM: the trace is over, and not or not wholly written. Both: -ECHILD: see thread.h.
  */
-int baton_board_trace_start(struct baton_board *board) BATON_NONNULL;
-int baton_board_trace_stop(struct baton_board *board, const char *path) BATON_NONNULL;
+BATON_MUST_USE int baton_board_trace_start(struct baton_board *board) BATON_NONNULL;
+BATON_MUST_USE int baton_board_trace_stop(struct baton_board *board,
+                                          const char *path) BATON_NONNULL;
 
 /*
  * Writes what the board shows as text, a line for each resource that runs or has tasks that wait,
@@ -168,7 +170,7 @@ int baton_board_trace_stop(struct baton_board *board, const char *path) BATON_NO
  * Thread safety: any thread. Blocking: as leave, and on the descriptor.
  * Errors: those of write(2); a part may have been written. -ECHILD: see thread.h.
  */
-int baton_board_dump(struct baton_board *board, int fd) BATON_NONNULL;
+BATON_MUST_USE int baton_board_dump(struct baton_board *board, int fd) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -123,9 +123,10 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * BATON_DETACH_EXCLUSIVE, this task has held the resource (or suspended it) already. detach_within:
  * also those of baton_timer_arm_after().
  */
-int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;
-int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t timeout_ns,
-                        struct baton_deadline *deadline) BATON_NONNULL;
+BATON_MUST_USE int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;
+BATON_MUST_USE int baton_detach_within(struct baton_detached *token, unsigned flags,
+                                       uint64_t timeout_ns,
+                                       struct baton_deadline *deadline) BATON_NONNULL;
 
 /*
  * Completes the detached task with `value`: done if status is 0, else failed with `status`.
@@ -140,7 +141,7 @@ int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t t
  * Ordering: what the caller did before is visible to a thread that sees the future complete, and,
  * with HOLD, to the resource's next task.
  */
-int baton_detached_complete(struct baton_detached *token, int status, void *value)
+BATON_MUST_USE int baton_detached_complete(struct baton_detached *token, int status, void *value)
 	BATON_NONNULL_AT(1);
 
 /*

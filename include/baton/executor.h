@@ -183,7 +183,8 @@ static inline void baton_executor_init(struct baton_executor *executor,
  *
  * Returns: 0, or the executor's refusal: the job is untouched. Thread safety: any thread.
  */
-static inline int baton_executor_schedule(struct baton_executor *executor, struct baton_job *job)
+static inline BATON_MUST_USE int baton_executor_schedule(struct baton_executor *executor,
+                                                         struct baton_job *job)
 {
 	int status = executor->_ops->schedule(executor, job);
 

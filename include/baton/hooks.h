@@ -83,7 +83,7 @@ extern "C" {
  * a failed batch_begin the task goes on outside of any batch, and the tasks behind it are not
  * entered. -EBUSY: called by a hook, or another callback, instead of a task.
  */
-int baton_batch_flush(void);
+BATON_MUST_USE int baton_batch_flush(void);
 
 #ifdef __cplusplus
 }

@@ -229,8 +229,8 @@ static inline BATON_INLINE_ALWAYS void baton_inline_guard(const struct baton_res
  * baton_submit(), inlined. All that is said of baton_submit() holds. Thread safety: any thread.
  * Errors: as baton_submit().
  */
-static inline BATON_NONNULL int baton_submit_inline(struct baton_resource *resource,
-                                                    struct baton_task *task)
+static inline BATON_MUST_USE BATON_NONNULL int baton_submit_inline(struct baton_resource *resource,
+                                                                   struct baton_task *task)
 {
 	const struct baton_resource *guard __attribute__((cleanup(baton_inline_guard))) = NULL;
 	struct baton__thread_head *self;
@@ -252,9 +252,8 @@ static inline BATON_NONNULL int baton_submit_inline(struct baton_resource *resou
  * baton_call(), inlined. All that is said of baton_call() holds. Where the compiler knows `fn`, it
  * may inline `fn` as well. Thread safety: any thread. Errors: as baton_call().
  */
-static inline BATON_NONNULL_AT(1, 2) int baton_call_inline(struct baton_resource *resource,
-                                                           baton_call_fn fn, void *arg,
-                                                           void **value)
+static inline BATON_MUST_USE BATON_NONNULL_AT(1, 2) int baton_call_inline(
+	struct baton_resource *resource, baton_call_fn fn, void *arg, void **value)
 {
 	const struct baton_resource *guard __attribute__((cleanup(baton_inline_guard))) = NULL;
 	struct baton__thread_head *self;

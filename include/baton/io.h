@@ -149,7 +149,7 @@ bool baton_io_is_active(const struct baton_io *io) BATON_NONNULL;
  * checker wants everything back. A later start creates another thread.
  * Errors: -EBUSY: a watch is active; -EDEADLK: from the thread itself; -ECHILD.
  */
-int baton_io_destroy(void);
+BATON_MUST_USE int baton_io_destroy(void);
 
 #ifdef __cplusplus
 }

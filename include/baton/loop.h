@@ -29,7 +29,7 @@ struct baton_executor *baton_loop_executor(struct baton_loop *loop) BATON_NONNUL
 int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
 
 /* From now on the calling thread drives the loop. Errors: see thread.h. */
-int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
+BATON_MUST_USE int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
 
 /* Is the calling thread the owner? Thread safety: any thread. Blocking: never. */
 bool baton_loop_is_owner(const struct baton_loop *loop) BATON_NONNULL;

@@ -238,8 +238,9 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * for; none while the owner runs the loop, or comes early enough by itself. On the owner's thread
  * one atomic operation.
  */
-int baton_source_start(struct baton_source *source) BATON_NONNULL;
-int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BATON_NONNULL;
+BATON_MUST_USE int baton_source_start(struct baton_source *source) BATON_NONNULL;
+BATON_MUST_USE int baton_source_start_after(struct baton_source *source,
+                                            uint64_t delay_ns) BATON_NONNULL;
 
 /*
  * Stops the source: it will not run until it is started again. Returns what the call found:
@@ -259,7 +260,7 @@ int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BAT
 #define BATON_SOURCE_INACTIVE 0
 #define BATON_SOURCE_WAITING 1
 #define BATON_SOURCE_RUNNING 2
-int baton_source_stop(struct baton_source *source) BATON_NONNULL;
+BATON_MUST_USE int baton_source_stop(struct baton_source *source) BATON_NONNULL;
 
 /*
  * Changes the level of its priority. A source that is ready goes to the end of its new level; if it
@@ -268,7 +269,8 @@ int baton_source_stop(struct baton_source *source) BATON_NONNULL;
  * Thread safety: any thread. Blocking: never.
  * Errors: nothing happens: -EINVAL: the level is above BATON_PRIORITIES. -ESHUTDOWN.
  */
-int baton_source_set_level(struct baton_source *source, uint32_t level) BATON_NONNULL;
+BATON_MUST_USE int baton_source_set_level(struct baton_source *source,
+                                          uint32_t level) BATON_NONNULL;
 
 /*
  * Is the source active? A source is active from its start until it is stopped; or, if it is not
@@ -299,9 +301,11 @@ bool baton_source_is_active(const struct baton_source *source) BATON_NONNULL;
  * Cost: depend looks at the dependencies above the parent and below the child, in turn, until
  * either side has no more. So trees of n sources cost some n log n steps, in any order.
  */
-int baton_source_depend(struct baton_source *parent, struct baton_source *child) BATON_NONNULL;
-int baton_source_undepend(struct baton_source *parent, struct baton_source *child) BATON_NONNULL;
-int baton_source_forget(struct baton_source *source) BATON_NONNULL;
+BATON_MUST_USE int baton_source_depend(struct baton_source *parent,
+                                       struct baton_source *child) BATON_NONNULL;
+BATON_MUST_USE int baton_source_undepend(struct baton_source *parent,
+                                         struct baton_source *child) BATON_NONNULL;
+BATON_MUST_USE int baton_source_forget(struct baton_source *source) BATON_NONNULL;
 
 /* ---- The loop ---- */
 
@@ -346,7 +350,7 @@ struct baton_mainloop_options {
 BATON_MUST_USE int baton_mainloop_create(struct baton_mainloop *loop,
                                          const struct baton_mainloop_options *options)
 	BATON_NONNULL_AT(1);
-int baton_mainloop_adopt(struct baton_mainloop *loop) BATON_NONNULL;
+BATON_MUST_USE int baton_mainloop_adopt(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * Ends the loop: runs the tasks that are queued on its resource, then makes every source that is
@@ -359,7 +363,7 @@ int baton_mainloop_adopt(struct baton_mainloop *loop) BATON_NONNULL;
  * Errors: nothing happens: -EDEADLK: called from inside the loop's run. -EPERM: the caller is not
  * the owner. -ESHUTDOWN. Those of baton_resource_await(): the loop's resource is closed.
  */
-int64_t baton_mainloop_destroy(struct baton_mainloop *loop) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_mainloop_destroy(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
@@ -408,8 +412,10 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  * inside `ready`, or nested BATON_NESTING_MAX deep. -ESHUTDOWN. -EPIPE: the loop's resource has
  * been closed.
  */
-int64_t baton_mainloop_run(struct baton_mainloop *loop, size_t sources_max) BATON_NONNULL;
-int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_mainloop_run(struct baton_mainloop *loop,
+                                          size_t sources_max) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_mainloop_drain(struct baton_mainloop *loop,
+                                            uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * For the deterministic mode. advance_to: runs what is ready, then moves the clock to each deadline
@@ -424,9 +430,9 @@ int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns) 
  * Errors: as run; also -EINVAL: the clock is not virtual; the time has passed, or is more than
  * BATON_MAINLOOP_TIME_MAX. advance_to: -EDEADLK: inside a source or task of the loop.
  */
-int64_t baton_mainloop_advance_to(struct baton_mainloop *loop, uint64_t time_ns,
-                                  size_t sources_max) BATON_NONNULL;
-int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_mainloop_advance_to(struct baton_mainloop *loop, uint64_t time_ns,
+                                                 size_t sources_max) BATON_NONNULL;
+BATON_MUST_USE int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
 
 /*
  * For long functions: is the running source's slice over, does input wait, or is a more important

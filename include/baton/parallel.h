@@ -64,8 +64,8 @@ typedef int (*baton_parallel_fn)(void *arg, size_t begin, size_t end);
  * that wait there; it comes back after them. While a pool has no worker free, each loop leaves some
  * 130 bytes there, which the next free worker gives back; of one thread at most 64 loops do so.
  */
-int baton_parallel_for(struct baton_pool *pool, size_t count, size_t grain, baton_parallel_fn fn,
-                       void *arg) BATON_NONNULL_AT(4);
+BATON_MUST_USE int baton_parallel_for(struct baton_pool *pool, size_t count, size_t grain,
+                                      baton_parallel_fn fn, void *arg) BATON_NONNULL_AT(4);
 
 #ifdef __cplusplus
 }

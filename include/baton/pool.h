@@ -187,7 +187,7 @@ BATON_MUST_USE int baton_pool_default(struct baton_pool **pool) BATON_NONNULL;
  * thread that drives the default wheel; -EAGAIN, -ENOMEM: no thread for that wheel; see also
  * thread.h. Then nothing happens.
  */
-int baton_pool_default_destroy(void);
+BATON_MUST_USE int baton_pool_default_destroy(void);
 
 struct baton_executor *baton_pool_executor(struct baton_pool *pool) BATON_NONNULL;
 size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
@@ -198,7 +198,8 @@ size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
  * Errors: -ESHUTDOWN after shutdown; -EAGAIN at once, where waiting_max plain jobs wait, unless the
  * caller is one of the pool's own threads. The job is untouched.
  */
-int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATON_NONNULL;
+BATON_MUST_USE int baton_pool_submit(struct baton_pool *pool,
+                                     struct baton_plain_job *job) BATON_NONNULL;
 
 /*
  * As baton_pool_submit(), but where waiting_max plain jobs wait, the caller waits for room, at most
@@ -234,7 +235,8 @@ int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
  * for jobs. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched; of the
  * default pool also the errors of baton_pool_default_destroy().
  */
-int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs) BATON_NONNULL;
+BATON_MUST_USE int baton_pool_shutdown_now(struct baton_pool *pool,
+                                           struct baton_job **jobs) BATON_NONNULL;
 
 /*
  * Waits, after baton_pool_shutdown() or baton_pool_shutdown_now(), until all workers have ended, or
@@ -251,7 +253,7 @@ BATON_MUST_USE int baton_pool_await_until(struct baton_pool *pool,
  * Errors: -EDEADLK from a worker of this pool; -EPERM: it is the default pool. Then
  * nothing happens.
  */
-int baton_pool_destroy(struct baton_pool *pool) BATON_NONNULL;
+BATON_MUST_USE int baton_pool_destroy(struct baton_pool *pool) BATON_NONNULL;
 
 /* What workers did since the pool was created. */
 struct baton_pool_stats {
@@ -286,8 +288,8 @@ struct baton_pool_stats {
  *
  * Thread safety: any thread. Errors: -EINVAL: no such worker.
  */
-int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
-                                 struct baton_pool_stats *stats) BATON_NONNULL;
+BATON_MUST_USE int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
+                                                struct baton_pool_stats *stats) BATON_NONNULL;
 void baton_pool_stats_read(const struct baton_pool *pool,
                            struct baton_pool_stats *stats) BATON_NONNULL;
 

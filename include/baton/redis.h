@@ -143,7 +143,7 @@ struct baton_redis_task {
  * Writes 32 random hexadecimal digits: a token, or an id if nobody has to read it.
  * Errors: -EIO: the system has no random numbers.
  */
-int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_NONNULL;
 
 /*
  * Submits the task. To submit it again, with the same id and token, has no effect, even when the
@@ -158,7 +158,8 @@ BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
  * The task's keys live on for keep_ns. A submitter calls this a few times in that time.
  * Errors: -ENOENT: the server does not know the task (any more).
  */
-int baton_redis_keep(struct baton_redis *redis, const struct baton_redis_task *task) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_keep(struct baton_redis *redis,
+                                    const struct baton_redis_task *task) BATON_NONNULL;
 
 /*
  * withdraw: a task that waits is over; a task that runs is stopped. forget: deletes the note of a
@@ -166,10 +167,10 @@ int baton_redis_keep(struct baton_redis *redis, const struct baton_redis_task *t
  * Errors: -ENOENT as for keep; forget returns 0 if there is no note (any more). forget: -EBUSY: the
  * task is not over, or the server has lost its end with its last second.
  */
-int baton_redis_withdraw(struct baton_redis *redis,
-                         const struct baton_redis_task *task) BATON_NONNULL;
-int baton_redis_forget(struct baton_redis *redis,
-                       const struct baton_redis_task *task) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_withdraw(struct baton_redis *redis,
+                                        const struct baton_redis_task *task) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_forget(struct baton_redis *redis,
+                                      const struct baton_redis_task *task) BATON_NONNULL;
 
 enum baton_redis_what {
 	BATON_REDIS_NOTHING = 0,
@@ -207,8 +208,9 @@ struct baton_redis_note {
  * of one task at a time: after a change of task the first note may come some seconds late.
  * Errors: those of all calls.
  */
-int baton_redis_note_next(struct baton_redis *redis, const struct baton_redis_task *task,
-                          struct baton_redis_note *note) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_note_next(struct baton_redis *redis,
+                                         const struct baton_redis_task *task,
+                                         struct baton_redis_note *note) BATON_NONNULL;
 
 /* ---- The scheduler ---- */
 
@@ -250,8 +252,8 @@ void baton_redis_scheduler_destroy(struct baton_redis_scheduler *scheduler) BATO
  * shorter than some ticks may be lost.
  * Errors: those of all calls. What the rules have decided is not lost: the next run sends it.
  */
-int baton_redis_scheduler_run(struct baton_redis_scheduler *scheduler,
-                              uint64_t timeout_ns) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_scheduler_run(struct baton_redis_scheduler *scheduler,
+                                             uint64_t timeout_ns) BATON_NONNULL;
 
 /* Returns: the epoch of a scheduler that leads; 0: it does not. */
 uint64_t baton_redis_scheduler_epoch(const struct baton_redis_scheduler *scheduler) BATON_NONNULL;
@@ -304,8 +306,8 @@ struct baton_redis_order {
  * over. So call it when the descriptor is readable, and after baton_redis_backend_due() ns.
  * Errors: those of all calls.
  */
-int baton_redis_backend_next(struct baton_redis_backend *backend,
-                             struct baton_redis_order *order) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_backend_next(struct baton_redis_backend *backend,
+                                            struct baton_redis_order *order) BATON_NONNULL;
 uint64_t baton_redis_backend_due(const struct baton_redis_backend *backend) BATON_NONNULL;
 
 /*
@@ -317,8 +319,8 @@ uint64_t baton_redis_backend_due(const struct baton_redis_backend *backend) BATO
  */
 BATON_MUST_USE int baton_redis_backend_effect(struct baton_redis_backend *backend, const void *data,
                                               size_t size) BATON_NONNULL;
-int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
-                               const char *reason) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
+                                              const char *reason) BATON_NONNULL;
 
 /* What a task has come to. */
 struct baton_redis_result {
@@ -333,8 +335,8 @@ struct baton_redis_result {
  * effect has happened, that effect counts, and the task is over all the same.
  * Errors: as for effect, but for -EALREADY.
  */
-int baton_redis_backend_conclude(struct baton_redis_backend *backend,
-                                 const struct baton_redis_result *result) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_backend_conclude(
+	struct baton_redis_backend *backend, const struct baton_redis_result *result) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

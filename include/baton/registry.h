@@ -126,7 +126,7 @@ BATON_MUST_USE int baton_registry_create(const struct baton_registry_options *op
  * thread that drives a loop or manual executor of their resources first runs its jobs. Errors: see
  * thread.h.
  */
-int baton_registry_destroy(struct baton_registry *registry) BATON_NONNULL;
+BATON_MUST_USE int baton_registry_destroy(struct baton_registry *registry) BATON_NONNULL;
 
 /*
  * Returns the object of that name, and a reference on the object. A name is a string of 0 to 2^32 -
@@ -255,7 +255,8 @@ int baton_registry_remove(struct baton_registry_entry *entry) BATON_NONNULL;
  * visited: see thread.h; -EDEADLK: calls have nested BATON_CALLING_MAX deep.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
-int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit, void *arg)
+BATON_MUST_USE int baton_registry_walk(struct baton_registry *registry,
+                                       baton_registry_visit_fn visit, void *arg)
 	BATON_NONNULL_AT(1, 2);
 
 /* The registry's own resource, whose tasks change the registry: while a task of the user's runs

@@ -231,10 +231,10 @@ BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
  * -EINVAL: no such class. arrive_at: also -EINVAL: an interactive task, or the number UINT64_MAX
  * (no later arrival could have a higher one). -EEXIST: a task of its kind waits with that number.
  */
-int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
-                       uint64_t now) BATON_NONNULL;
-int baton_rules_arrive_at(struct baton_rules *rules, struct baton_rules_entry *entry,
-                          uint64_t number, uint64_t now) BATON_NONNULL;
+BATON_MUST_USE int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
+                                      uint64_t now) BATON_NONNULL;
+BATON_MUST_USE int baton_rules_arrive_at(struct baton_rules *rules, struct baton_rules_entry *entry,
+                                         uint64_t number, uint64_t now) BATON_NONNULL;
 
 /* A task that another machine started: its arrival number, its start, and its class. */
 struct baton_rules_run {
@@ -249,24 +249,25 @@ struct baton_rules_run {
  * Errors: the entry is untouched: -EALREADY, -EINVAL as for arrive; -EINVAL: no such class is
  * assigned, the number is UINT64_MAX, or the start lies in the future.
  */
-int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
-                        const struct baton_rules_run *run, uint64_t now) BATON_NONNULL;
+BATON_MUST_USE int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
+                                       const struct baton_rules_run *run,
+                                       uint64_t now) BATON_NONNULL;
 
 /*
  * A task that was started is over, whatever ended it; the entry is the caller's again. To be called
  * also for a task that was halted, or has overrun.
  * Errors: -EINVAL: the entry is not running.
  */
-int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry,
-                       uint64_t now) BATON_NONNULL;
+BATON_MUST_USE int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry,
+                                      uint64_t now) BATON_NONNULL;
 
 /*
  * A task that waits will not run; the entry is the caller's again.
  * Errors: -EINPROGRESS: the task runs, or was halted: stop it, and call finish. -EINVAL: the entry
  * has not arrived.
  */
-int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *entry,
-                         uint64_t now) BATON_NONNULL;
+BATON_MUST_USE int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *entry,
+                                        uint64_t now) BATON_NONNULL;
 
 /*
  * Changes the limits, `limits` as many as there are classes. If more runs than a new limit allows,
@@ -274,8 +275,8 @@ int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *en
  * are halted, and nothing starts above the limit.
  * Errors: nothing happens: -EINVAL as for init.
  */
-int baton_rules_set_limits(struct baton_rules *rules, const uint32_t *limits, uint32_t reserve,
-                           uint64_t now) BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_rules_set_limits(struct baton_rules *rules, const uint32_t *limits,
+                                          uint32_t reserve, uint64_t now) BATON_NONNULL_AT(1);
 
 /*
  * Time has passed: looks for tasks that overrun, runs the cycle, and renews estimates. Returns when

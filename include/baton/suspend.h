@@ -141,8 +141,8 @@ BATON_MUST_USE int baton_suspension_wait_until(struct baton_suspension *suspensi
  * Ordering: what the caller did before is visible to the resource's next task.
  * Errors: the resource remains suspended: -EINVAL: the suspension is not in use.
  */
-int baton_resource_resume(struct baton_suspension *suspension) BATON_NONNULL;
-int baton_resource_resume_later(struct baton_suspension *suspension) BATON_NONNULL;
+BATON_MUST_USE int baton_resource_resume(struct baton_suspension *suspension) BATON_NONNULL;
+BATON_MUST_USE int baton_resource_resume_later(struct baton_suspension *suspension) BATON_NONNULL;
 
 /*
  * quiesce: suspends `count` resources and waits until none of them runs a task; quiesce_until: at

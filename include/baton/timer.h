@@ -152,8 +152,10 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  * Cost: a deadline later than the one before costs one atomic operation, and the wheel is not
  * touched.
  */
-int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns) BATON_NONNULL;
-int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns) BATON_NONNULL;
+BATON_MUST_USE int baton_timer_arm_after(struct baton_timer *timer,
+                                         uint64_t delay_ns) BATON_NONNULL;
+BATON_MUST_USE int baton_timer_arm_at(struct baton_timer *timer,
+                                      uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Submits a task after a delay: `fn` runs as a task of the resource, on a thread of its executor.
@@ -200,9 +202,11 @@ enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,
 	BATON_TIMER_CATCH_UP = 1,
 };
-int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns, uint64_t period_ns,
-                          enum baton_timer_policy policy) BATON_NONNULL;
-int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns) BATON_NONNULL;
+BATON_MUST_USE int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns,
+                                         uint64_t period_ns,
+                                         enum baton_timer_policy policy) BATON_NONNULL;
+BATON_MUST_USE int baton_timer_arm_again_after(struct baton_timer *timer,
+                                               uint64_t delay_ns) BATON_NONNULL;
 
 /* Where a timer stands. */
 enum baton_timer_state {

@@ -93,7 +93,7 @@ BATON_MUST_USE int baton_timers_default(struct baton_timers **timers) BATON_NONN
  * Errors: -EBUSY: a timer's run is queued or under way; the wheel is closed. Await the timer's
  * resource, and call again. The errors of close, except -EALREADY: nothing happens.
  */
-int baton_timers_default_destroy(void);
+BATON_MUST_USE int baton_timers_default_destroy(void);
 
 /*
  * Closes the wheel: arms are refused from now on (-ESHUTDOWN), and the wheel's thread ends. Pending
@@ -110,8 +110,8 @@ enum baton_timers_pending {
 	BATON_TIMERS_DROP = 0,
 	BATON_TIMERS_RUN = 1,
 };
-int baton_timers_close(struct baton_timers *timers,
-                       enum baton_timers_pending pending) BATON_NONNULL;
+BATON_MUST_USE int baton_timers_close(struct baton_timers *timers,
+                                      enum baton_timers_pending pending) BATON_NONNULL;
 
 /*
  * Closes the wheel (BATON_TIMERS_DROP, if it is not closed yet), and frees it when the last run in
@@ -122,7 +122,7 @@ int baton_timers_close(struct baton_timers *timers,
  * wheel, and stop the threads that use it, before. A call found under way is an assertion.
  * Errors: as close, except -EALREADY. -EPERM: it is the default wheel.
  */
-int baton_timers_destroy(struct baton_timers *timers) BATON_NONNULL;
+BATON_MUST_USE int baton_timers_destroy(struct baton_timers *timers) BATON_NONNULL;
 
 /* The time on the wheel's clock, in ns. Any thread. Blocking: never. */
 uint64_t baton_timers_now(const struct baton_timers *timers) BATON_NONNULL;
@@ -147,9 +147,10 @@ uint64_t baton_timers_next(struct baton_timers *timers) BATON_NONNULL;
  * way: a timer's function calls. -EINVAL: the wheel is of another sort. -ESHUTDOWN: the wheel is
  * closed.
  */
-int64_t baton_timers_poll(struct baton_timers *timers) BATON_NONNULL;
-int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns) BATON_NONNULL;
-int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_timers_poll(struct baton_timers *timers) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_timers_advance_to(struct baton_timers *timers,
+                                               uint64_t time_ns) BATON_NONNULL;
 
 #define BATON_TIMERS_LATE_BUCKETS 24
 

@@ -106,7 +106,7 @@ void baton_trigger_set_dropped(struct baton_trigger *trigger, baton_trigger_drop
  * tries again. (The trigger's lane is that of its `stamp`, by default 0; a bound can exempt that
  * lane.)
  */
-int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNULL;
+BATON_MUST_USE int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNULL;
 
 /*
  * Stops the trigger: later fires are refused until the trigger is initialised anew, and a run that

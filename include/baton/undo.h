@@ -85,7 +85,7 @@ void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo,
  * Errors: -ENOMEM.
  */
 typedef int (*baton_undo_call_fn)(void *arg);
-int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg)
+BATON_MUST_USE int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg)
 	BATON_NONNULL_AT(1, 2);
 
 /*
@@ -102,7 +102,7 @@ int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *
  * Returns: the status; or -ENOTRECOVERABLE if a compensation has failed, now or in a roll back:
  * then a change is left that the program must repair in another way.
  */
-int baton_undo_log_end(struct baton_undo_log *log, int status) BATON_NONNULL;
+BATON_MUST_USE int baton_undo_log_end(struct baton_undo_log *log, int status) BATON_NONNULL;
 
 /*
  * The status of the first compensation that failed. May be called after the end.
@@ -123,7 +123,8 @@ struct baton_undo_mark {
 };
 
 struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_log *log) BATON_NONNULL;
-int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark) BATON_NONNULL;
+BATON_MUST_USE int baton_undo_log_roll_back(struct baton_undo_log *log,
+                                            struct baton_undo_mark mark) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

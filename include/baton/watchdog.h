@@ -100,8 +100,8 @@ void baton_watchdog_stop(struct baton_watchdog *watchdog) BATON_NONNULL;
  * has more than BATON_WATCHDOG_PATH_MAX bytes. -ECHILD: see thread.h.
  */
 #define BATON_WATCHDOG_PATH_MAX 255
-int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,
-                         const char *path) BATON_NONNULL;
+BATON_MUST_USE int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,
+                                        const char *path) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

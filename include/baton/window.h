@@ -163,7 +163,7 @@ void baton_window_part_init(struct baton_window_part *part,
  *
  * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
-int baton_window_set_limit(struct baton_window *window, size_t limit) BATON_NONNULL;
+BATON_MUST_USE int baton_window_set_limit(struct baton_window *window, size_t limit) BATON_NONNULL;
 
 /*
  * Cancels the tasks that wait in the window: a client has gone. Each completes as cancelled,

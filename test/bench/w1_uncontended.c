@@ -191,7 +191,7 @@ static void run_submit(const void *stats, double *values)
 	w1_begin(NULL);
 	if (stats == &counts)
 		baton_resource_set_stats(&w1_subject.resource, &counts);
-	W1_TIMED(values, w1_chunks(), 1, (void)(baton_submit)(&w1_subject.resource, &task));
+	W1_TIMED(values, w1_chunks(), 1, BATON_IGNORE((baton_submit)(&w1_subject.resource, &task)));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
@@ -203,7 +203,7 @@ static void run_submit_future(const void *setup, double *values)
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, {
 		future = (struct baton_future)BATON_FUTURE_INIT;
-		(void)(baton_submit)(&w1_subject.resource, &task);
+		BATON_IGNORE((baton_submit)(&w1_subject.resource, &task));
 	});
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
@@ -228,7 +228,7 @@ static void run_call(const void *stats, double *values)
 	if (stats == &counts)
 		baton_resource_set_stats(&w1_subject.resource, &counts);
 	W1_TIMED(values, w1_chunks(), 1,
-	         (void)(baton_call)(&w1_subject.resource, count_call, &w1_subject, NULL));
+	         BATON_IGNORE((baton_call)(&w1_subject.resource, count_call, &w1_subject, NULL)));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 

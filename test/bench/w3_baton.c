@@ -267,7 +267,7 @@ static int hop(struct baton_task *task)
 	if (++chain->topic == chain->end)
 		(void)sem_post(&chain->over);
 	else
-		(void)(baton_submit)(&chain->topic->resource, &chain->task);
+		BATON_IGNORE((baton_submit)(&chain->topic->resource, &chain->task));
 	return 0;
 }
 

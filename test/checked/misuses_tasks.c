@@ -54,7 +54,7 @@ void again_with_statistics(void)
 	baton_resource_set_stats(&topic, &stats);
 	baton_task_init(&second, nothing, NULL);
 	for (int i = 0; i < 3; i++)
-		(void)(baton_submit)(&topic, &second);
+		BATON_IGNORE((baton_submit)(&topic, &second));
 }
 
 static int submit_elsewhere(struct baton_task *task)
@@ -192,7 +192,7 @@ void null_task(void)
 {
 	struct baton_task *volatile task = NULL;
 
-	(void)(baton_submit)(&topic, task);
+	BATON_IGNORE((baton_submit)(&topic, task));
 }
 
 void null_resource(void)
@@ -200,7 +200,7 @@ void null_resource(void)
 	struct baton_resource *volatile resource = NULL;
 
 	baton_task_init(&second, nothing, NULL);
-	(void)(baton_submit)(resource, &second);
+	BATON_IGNORE((baton_submit)(resource, &second));
 }
 
 static int close_with_queued(struct baton_task *task)
@@ -273,7 +273,7 @@ static baton_call_fn volatile no_function;
 
 void call_null(void)
 {
-	(void)(baton_call)(&topic, no_function, NULL, NULL);
+	BATON_IGNORE((baton_call)(&topic, no_function, NULL, NULL));
 }
 
 void post_null(void)

@@ -69,7 +69,7 @@ void by_submit()
 {
 	baton_task task = BATON_TASK_INIT(run, nullptr);
 
-	(void)(baton_submit)(&topic, &task);
+	BATON_IGNORE((baton_submit)(&topic, &task));
 }
 
 void by_submit_inlined()
@@ -103,7 +103,7 @@ void by_batch()
 
 void by_call()
 {
-	(void)(baton_call)(&topic, call, nullptr, nullptr);
+	BATON_IGNORE((baton_call)(&topic, call, nullptr, nullptr));
 }
 
 void by_post()

@@ -21,6 +21,7 @@ static struct baton_pool *one_worker;
 
 static int no_run(struct baton_trigger *trigger, uint64_t fires)
 {
+	return 0;
 }
 
 static struct baton_trigger trigger = BATON_TRIGGER_INIT(&resource, no_run);

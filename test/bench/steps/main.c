@@ -65,7 +65,7 @@ static void lock(unsigned n)
 static void submit(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		(void)(baton_submit)(&resource, &tasks[i]);
+		BATON_IGNORE((baton_submit)(&resource, &tasks[i]));
 }
 
 static void submit_inlined(unsigned n)
@@ -77,13 +77,13 @@ static void submit_inlined(unsigned n)
 static void submit_future(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		(void)(baton_submit)(&resource, &tasks[i]);
+		BATON_IGNORE((baton_submit)(&resource, &tasks[i]));
 }
 
 static void call(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		(void)(baton_call)(&resource, count, NULL, NULL);
+		BATON_IGNORE((baton_call)(&resource, count, NULL, NULL));
 }
 
 static void call_inlined(unsigned n)
@@ -154,10 +154,10 @@ static void run(const struct path *path, unsigned count_of)
 		baton_task_init(&tasks[i], count_task, path->futures ? &futures[i] : NULL);
 	}
 	/* The thread has a record, and lazily bound functions are bound. */
-	(void)(baton_call)(&resource, count, NULL, NULL);
+	BATON_IGNORE((baton_call)(&resource, count, NULL, NULL));
 	lock(1);
 	if (path->busy)
-		(void)(baton_submit)(&resource, &holder.task);
+		BATON_IGNORE((baton_submit)(&resource, &holder.task));
 	else
 		marked(path, count_of);
 }
