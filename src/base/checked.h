@@ -69,7 +69,13 @@ struct baton__checks {
 	 * and `*checked` to `submitted`. False: the caller has just called itself. */
 	bool (*submit)(struct baton_resource *resource, struct baton_task *const *tasks,
 	               size_t count, const char *function, void **checked);
-	void (*submitted)(void *checked, int outcome);
+	void (*submitted)(void *checked, struct baton_resource *resource, int outcome,
+	                  const char *function, const void *caller);
+	/* The next submit of this thread is a part of another public function, which answers. */
+	void (*submits_own)(void);
+	/* The function, which `caller` has called, is about to return `error`. Returns it. */
+	int (*answer)(const struct baton_resource *resource, int error, const char *function,
+	              const void *caller);
 	void (*finaliser)(struct baton_resource *resource, const struct baton_task *task,
 	                  const char *function);
 	/* The thread holds the resource, and enters the task now. */
@@ -117,10 +123,21 @@ extern const struct baton__checks baton__checks;
 		if (baton__checks.submit(resource, tasks, count, __func__, &checked)) {            \
 			const int outcome = (again);                                               \
                                                                                                    \
-			baton__checks.submitted(checked, outcome);                                 \
+			baton__checks.submitted(checked, resource, outcome, __func__,              \
+			                        __builtin_return_address(0));                      \
 			return outcome;                                                            \
 		}                                                                                  \
 	} while (0)
+
+/* What a public function returns that may be refused. If it is, the resource is still there. */
+#define BATON__ANSWER(resource, error)                                                             \
+	__extension__({                                                                            \
+		const int answer = (error);                                                        \
+                                                                                                   \
+		answer ? baton__checks.answer(resource, answer, __func__,                          \
+		                              __builtin_return_address(0))                         \
+		       : 0;                                                                        \
+	})
 
 /* As BATON_REQUIRE, in the checked library alone. */
 #define BATON__NEED(condition, what) BATON_REQUIRE(condition, what)
@@ -131,6 +148,7 @@ extern const struct baton__checks baton__checks;
 #else
 #define BATON__CHECKED(call) (void)0
 #define BATON__CHECKED_SUBMIT(resource, tasks, count, again) (void)0
+#define BATON__ANSWER(resource, error) (error)
 #define BATON__NEED(condition, what) (void)0
 #define BATON__CHECK(condition) (void)0
 #endif

@@ -30,7 +30,8 @@ $(call shared,build/checked/lib/libbaton,$(patsubst %.c,build/checked/%.o,\
 
 build/checked/baton.map: src/baton.map
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e '/baton_inline_/d' -e 's/baton_assert_hook;/& baton_checked_patience_ms;/' $< >$@
+	$(Q)sed -e '/baton_inline_/d' -e \
+		's/baton_assert_hook;/& baton_checked_patience_ms; baton_checked_refusals;/' $< >$@
 
 checked: $(CHECKED_MADE) build/pkgconfig/baton-checked.pc \
 		## libbaton-checked; `make CHECKED=1` makes it beside the rest

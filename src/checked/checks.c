@@ -2,6 +2,7 @@
 /* The table of the checks, and the checks that need no record of their own. */
 #include "checked/objects.h"
 #include "checked/owned.h"
+#include "checked/refusals.h"
 
 #include "core/callback.h"
 #include "core/config.h"
@@ -122,6 +123,14 @@ static void then(const struct baton_future *future, const struct baton_continuat
 		                       "baton_continuation_task, _job or _function");
 }
 
+static int answer(const struct baton_resource *resource, int error, const char *function,
+                  const void *caller)
+{
+	if (error)
+		baton__check_refused(resource, error, function, caller);
+	return error;
+}
+
 static void deadlock(void)
 {
 	if (baton__is_told(baton__self))
@@ -147,6 +156,7 @@ const struct baton__checks baton__checks = {
 	.hand_off = baton__check_hand_off,
 	.submit = baton__check_submit,
 	.submitted = baton__check_submitted,
+	.submits_own = baton__check_submits_own,
 	.finaliser = baton__check_finaliser,
 	.enter = baton__check_enter,
 	.drop = baton__check_drop,
@@ -159,6 +169,7 @@ const struct baton__checks baton__checks = {
 	.owned = baton__check_owned,
 	.ended = baton__check_ended,
 	.then = then,
+	.answer = answer,
 	.deadlock = deadlock,
 	.wait = baton__check_wait,
 };

@@ -23,7 +23,9 @@ void baton__check_hand_off(struct baton_resource *resource, const void *executor
 /* tasks.c */
 bool baton__check_submit(struct baton_resource *resource, struct baton_task *const *tasks,
                          size_t count, const char *function, void **checked);
-void baton__check_submitted(void *checked, int outcome);
+void baton__check_submitted(void *checked, struct baton_resource *resource, int outcome,
+                            const char *function, const void *caller);
+void baton__check_submits_own(void);
 void baton__check_finaliser(struct baton_resource *resource, const struct baton_task *task,
                             const char *function);
 void baton__check_enter(struct baton_resource *resource, struct baton_task *task);

@@ -2,6 +2,7 @@
 /* The checks of tasks. */
 #include "checked/objects.h"
 
+#include "checked/refusals.h"
 #include "core/config.h"
 #include "core/kind.h"
 
@@ -148,6 +149,7 @@ static uint64_t note_submit(struct baton_resource *resource, struct baton_task *
 /* What the check keeps until the submit returns. By then a task may have run, and the memory of the
  * task and of the array of tasks may be gone. */
 struct submit {
+	bool own; /* a part of another public function, which answers */
 	size_t count;
 	struct {
 		const struct baton_task *task;
@@ -157,6 +159,13 @@ struct submit {
 
 /* Does the function that submits go on when it calls itself (base/checked.h)? */
 static __thread bool goes_on;
+
+static __thread bool submits_own;
+
+void baton__check_submits_own(void)
+{
+	submits_own = true;
+}
 
 bool baton__check_submit(struct baton_resource *resource, struct baton_task *const *tasks,
                          size_t count, const char *call, void **checked)
@@ -176,6 +185,9 @@ bool baton__check_submit(struct baton_resource *resource, struct baton_task *con
 		submit->of[submit->count].serial =
 			note_submit(resource, tasks[submit->count], call);
 	}
+	if (submit)
+		submit->own = submits_own;
+	submits_own = false;
 	*checked = submit;
 	goes_on = true;
 	return true;
@@ -199,9 +211,14 @@ static void end_submit(const struct baton_task *task, uint64_t serial, int error
 	baton__records_unlock(task, BATON__RECORD_TASK);
 }
 
-void baton__check_submitted(void *checked, int outcome)
+/* Of an accepted task the resource may be gone. */
+void baton__check_submitted(void *checked, struct baton_resource *resource, int outcome,
+                            const char *function, const void *caller)
 {
 	struct submit *submit = checked;
+
+	if (outcome && !(submit && submit->own))
+		baton__check_refused(resource, outcome, function, caller);
 
 	for (size_t i = 0; submit && i < submit->count; i++)
 		end_submit(submit->of[i].task, submit->of[i].serial, outcome);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,17 +32,16 @@ static int look_inside(struct dl_phdr_info *info, size_t size, void *arg)
 	return place->found;
 }
 
-const char *baton__place_text(char text[BATON__PLACE_TEXT], const struct baton__board_file *file,
-                              uintptr_t function)
+const char *baton__place_text(char text[BATON__PLACE_TEXT], const char *program, uintptr_t function)
 {
 	struct place place = {.function = function};
-	const char *slash = strrchr(file->program, '/');
-	const char *program = slash ? slash + 1 : "program";
+	const char *slash = strrchr(program, '/');
+	const char *own = slash ? slash + 1 : program;
 
 	(void)dl_iterate_phdr(look_inside, &place);
 	if (place.found)
 		(void)snprintf(text, BATON__PLACE_TEXT, "%.95s+%#" PRIxPTR,
-		               place.name[0] ? place.name : program, place.inside);
+		               place.name[0] ? place.name : own, place.inside);
 	else
 		(void)snprintf(text, BATON__PLACE_TEXT, "%#" PRIxPTR, function);
 	return text;

@@ -3,15 +3,16 @@
 #ifndef BATON_SRC_FUNCTION_PLACE_H
 #define BATON_SRC_FUNCTION_PLACE_H
 
-#include "inspect/board.h"
+#include <stdint.h>
 
 #define BATON__PLACE_TEXT 128
 
 /*
  * The place of a function, as "broker+0x13c0", in `text`, which is returned. `addr2line -f -e
  * broker 0x13c0` tells the function's name, also after the program's end. In no file: the address.
+ * `program`: the name of the program, or its path.
  */
-const char *baton__place_text(char text[BATON__PLACE_TEXT], const struct baton__board_file *file,
+const char *baton__place_text(char text[BATON__PLACE_TEXT], const char *program,
                               uintptr_t function);
 
 #endif

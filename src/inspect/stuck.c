@@ -152,7 +152,7 @@ static void append_who(char message[BATON__MESSAGE_MAX], const struct baton__boa
 		append_text(message, " in a task of a resource that is not on the board");
 	if (who->function)
 		append_text(message, ", the function at %#" PRIxPTR " (%s)", who->function,
-		            baton__place_text(place, file, who->function));
+		            baton__place_text(place, file->program, who->function));
 }
 
 void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_file *file,
@@ -194,12 +194,13 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 		.waiting = waiting_on(line),
 		.message = message,
 	};
-	(void)snprintf(
-		message, BATON__MESSAGE_MAX,
-		"thread %s runs a task of \"%s\" since %.1f s, the function at %#" PRIxPTR " (%s); "
-		"%" PRIu64 " tasks wait for it",
-		thread_text(thread, file, stuck->thread), name_of(line), (double)ns / NS_PER_S,
-		stuck->function, baton__place_text(place, file, stuck->function), stuck->waiting);
+	(void)snprintf(message, BATON__MESSAGE_MAX,
+	               "thread %s runs a task of \"%s\" since %.1f s, the function at %#" PRIxPTR
+	               " (%s); "
+	               "%" PRIu64 " tasks wait for it",
+	               thread_text(thread, file, stuck->thread), name_of(line),
+	               (double)ns / NS_PER_S, stuck->function,
+	               baton__place_text(place, file->program, stuck->function), stuck->waiting);
 	make_printable(message);
 }
 

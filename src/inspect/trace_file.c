@@ -183,7 +183,7 @@ static void begin_event(struct collection *all, const struct collected *one, con
 static void write_function(struct collection *all, uintptr_t function)
 {
 	if (function != all->function)
-		(void)baton__place_text(all->place, all->file, function);
+		(void)baton__place_text(all->place, all->file->program, function);
 	all->function = function;
 	(void)fputs(", \"args\": {\"function\": \"", all->out);
 	write_text(all->out, all->place);

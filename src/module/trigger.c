@@ -205,7 +205,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	 * [trigger.node] acquire: `_task` is out of use; pairs with [trigger.node] in take_fires */
 	do {
 		if (state & STOPPED)
-			return -ECANCELED;
+			return BATON__ANSWER(trigger->_resource, -ECANCELED);
 	} while (!cas_acq_rel(&trigger->_state, &state, (state + FIRE) | NODE));
 	if (state & NODE)
 		return 0; /* coalesced */

@@ -244,7 +244,7 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 BATON_EXPORT int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns)
 {
 	BATON__CHECKED(timer_arm(timer, __func__));
-	return arm(timer, deadline_ns, 0);
+	return BATON__ANSWER(timer->_resource, arm(timer, deadline_ns, 0));
 }
 
 BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns)
@@ -255,8 +255,9 @@ BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
 	if (!timers)
-		return error;
-	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0);
+		return BATON__ANSWER(timer->_resource, error);
+	return BATON__ANSWER(timer->_resource,
+	                     arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0));
 }
 
 /* The value of _repeat: `how` and the period. A period that does not fit counts as endless. */
@@ -294,7 +295,8 @@ BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
 	if (!timers)
-		return error;
-	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns),
-	           repeat_of(delay_ns, BATON__REPEAT_DELAY));
+		return BATON__ANSWER(timer->_resource, error);
+	return BATON__ANSWER(timer->_resource,
+	                     arm(timer, baton__time_after(baton_timers_now(timers), delay_ns),
+	                         repeat_of(delay_ns, BATON__REPEAT_DELAY)));
 }

@@ -112,6 +112,21 @@ static const struct row {
          suspended_at_exit,
          {"exit: \"topic/7\" is still suspended", "baton_resource_resume"},
          true},
+	{"refused_at_exit",
+         refused_at_exit,
+         {"refused: baton_submit: \"topic/7\": the resource is closed (-32), 1 time, called at "
+          "misuses+0x",
+          "refused: baton_call: \"topic/7\"",
+          "refused: baton_post: \"topic/7\": the resource is closed (-32), 3 times",
+          "refused: baton_async: \"topic/7\"", "refused: baton_trigger_fire: \"topic/7\""},
+         true},
+	{"refused_twice_in_the_list",
+         refused_twice_in_the_list,
+         {"2 lines", "refused: baton_submit_later: \"topic/8\"",
+          "refused: baton_submit_batch: \"topic/7\""},
+         true},
+	{"refused_too_often", refused_too_often, {"257 lines"}, true},
+	{"refused_nothing", refused_nothing, {NULL}, true},
 	{"again_with_statistics", again_with_statistics, {NULL}, true}, /* no misuse */
 	{"mainloops_in_turn", mainloops_in_turn, {NULL}, true},         /* no misuse */
 	{"used_within_a_batch", used_within_a_batch, {NULL}, true},     /* no misuse */
@@ -154,7 +169,7 @@ static bool stopped(const struct row *row)
 	const int status = made(row, printed, sizeof(printed));
 	const bool ended = row->exits ? WIFEXITED(status) && WEXITSTATUS(status) == 0
 	                              : WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
-	bool good = ended;
+	bool good = ended && (row->words[0] || !printed[0]);
 
 	for (size_t i = 0; i < WORDS_MAX && row->words[i]; i++)
 		good = good && strstr(printed, row->words[i]);

@@ -76,4 +76,10 @@ void result_outside_a_task(void);
 void tasks_at_exit(void);
 void suspended_at_exit(void);
 
+/* misuses_refused.c: no misuses, but lists of what was refused */
+void refused_at_exit(void);
+void refused_twice_in_the_list(void);
+void refused_too_often(void);
+void refused_nothing(void);
+
 #endif
