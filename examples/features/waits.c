@@ -65,7 +65,7 @@ static void print_cycle(void)
 static void audit_job(struct baton_plain_job *job)
 {
 	(void)job;
-	(void)baton_call(&b, audit, &status[0], NULL);
+	BATON_IGNORE(baton_call(&b, audit, &status[0], NULL));
 	if (status[0] == -EDEADLK)
 		print_cycle();
 	(void)baton_future_complete(&audited, 0, NULL);
@@ -97,7 +97,7 @@ int main(void)
 	for (int i = 0; i < JOBS; i++) {
 		baton_promise_init(&done[i]);
 		baton_plain_job_init(&jobs[i], fetch, NULL);
-		(void)baton_pool_submit(pool, &jobs[i]);
+		BATON_IGNORE(baton_pool_submit(pool, &jobs[i]));
 	}
 	for (int i = 0; i < JOBS; i++)
 		if (baton_future_wait(&done[i]))
@@ -106,12 +106,12 @@ int main(void)
 	printf("%d jobs that block on one worker: %u spare threads came\n", JOBS,
 	       (unsigned)stats.spares_started);
 
-	(void)baton_call(&a, book, pool, NULL);
+	BATON_IGNORE(baton_call(&a, book, pool, NULL));
 	if (baton_future_wait(&audited))
 		return EXIT_FAILURE;
 	printf("of the two that wait for each other one gets -EDEADLK: %s\n",
 	       (status[0] == -EDEADLK) != (status[1] == -EDEADLK) ? "yes" : "no");
-	(void)baton_pool_destroy(pool);
+	BATON_IGNORE(baton_pool_destroy(pool));
 	return (status[0] == -EDEADLK) != (status[1] == -EDEADLK) && stats.spares_started
 	               ? EXIT_SUCCESS
 	               : EXIT_FAILURE;

@@ -224,7 +224,8 @@ void baton_bound_stats_read(const struct baton_bound *bound,
  * serves many resources.
  * Errors: as baton_submit().
  */
-int baton_try_submit_later(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
+BATON_MUST_USE int baton_try_submit_later(struct baton_resource *resource,
+                                          struct baton_task *task) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

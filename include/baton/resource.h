@@ -254,13 +254,15 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  *   -ECANCELED  the submit was refused, also by the wait of a bound, and another thread has
  *               cancelled the future during this very call: the future is complete, as cancelled.
  */
-int baton_submit(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
+BATON_MUST_USE int baton_submit(struct baton_resource *resource,
+                                struct baton_task *task) BATON_NONNULL;
 
 /*
  * As baton_submit(), but runs nothing on this thread: an idle resource goes to its executor.
  * Errors: as baton_submit().
  */
-int baton_submit_later(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
+BATON_MUST_USE int baton_submit_later(struct baton_resource *resource,
+                                      struct baton_task *task) BATON_NONNULL;
 
 /*
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
@@ -310,10 +312,10 @@ typedef void *(*baton_call_fn)(void *arg);
  * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, of a batch_end
  * (*value is untouched then, too).
  */
-int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value)
-	BATON_NONNULL_AT(1, 2);
-int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value)
-	BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                              void **value) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                  void **value) BATON_NONNULL_AT(1, 2);
 
 /*
  * As baton_submit(), with a task that the library allocates (per-thread cache).
@@ -351,8 +353,8 @@ int baton_resource_close(struct baton_resource *resource) BATON_NONNULL;
  * baton_resource_await().
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
  */
-int baton_resource_close_then(struct baton_resource *resource,
-                              struct baton_task *finaliser) BATON_NONNULL;
+BATON_MUST_USE int baton_resource_close_then(struct baton_resource *resource,
+                                             struct baton_task *finaliser) BATON_NONNULL;
 
 /*
  * Cancels the tasks that have been accepted so far. The call marks and returns: at the runner's

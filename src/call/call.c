@@ -274,7 +274,7 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
 	BATON__CHECKED(call(resource, fn, __func__));
 	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, value)))
 		return 0;
-	return call_other(resource, fn, arg, value);
+	return BATON__ANSWER(resource, call_other(resource, fn, arg, value));
 }
 
 BATON_EXPORT int baton_call_with(struct baton_resource *resource,
@@ -282,10 +282,10 @@ BATON_EXPORT int baton_call_with(struct baton_resource *resource,
 {
 	BATON__CHECKED(call_with(resource, options, __func__));
 	if (!baton__label_valid(options->label))
-		return -EINVAL;
+		return BATON__ANSWER(resource, -EINVAL);
 	if (baton__too_deep_to_call(baton__self))
-		return baton__cycle_of_one(NULL);
-	return call_slow(resource, options, value);
+		return BATON__ANSWER(resource, baton__cycle_of_one(NULL));
+	return BATON__ANSWER(resource, call_slow(resource, options, value));
 }
 
 static BATON_NOINLINE int try_call_other(struct baton_resource *resource, baton_call_fn fn,
@@ -310,7 +310,11 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
                                 void **value)
 {
 	BATON__CHECKED(call(resource, fn, __func__));
+
+	int error;
+
 	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, value)))
 		return 0;
-	return try_call_other(resource, fn, arg, value);
+	error = try_call_other(resource, fn, arg, value);
+	return error == -EAGAIN ? error : BATON__ANSWER(resource, error);
 }

@@ -68,7 +68,7 @@ static void drive_holds(void)
 	(void)baton_manual_run_until_idle(scene.manual);
 	/* A long inbox is handed off. */
 	for (size_t i = 0; i < scene.count; i++) {
-		(void)baton_detached_complete(&scene.pieces[i].token, 0, NULL);
+		BATON_IGNORE(baton_detached_complete(&scene.pieces[i].token, 0, NULL));
 		(void)baton_manual_run_until_idle(scene.manual);
 	}
 }
@@ -99,7 +99,7 @@ static void drive_awaits(void)
 		if (!baton_resource_await_until(&scene.resource,
 		                                baton_after(2 * BATON_MICROSECOND)))
 			abort();
-	(void)baton_resource_resume(&suspension);
+	BATON_IGNORE(baton_resource_resume(&suspension));
 }
 
 /* All tasks wait in the window, and the resource is idle. */
@@ -157,7 +157,7 @@ static void run_way(const void *setup, double x, double *values)
 	}
 	began = machine_ticks();
 	for (size_t i = 0; i < scene.count; i++)
-		(void)baton_submit_later(&scene.resource, &scene.pieces[i].task);
+		BATON_IGNORE(baton_submit_later(&scene.resource, &scene.pieces[i].task));
 	if (way->drive)
 		way->drive();
 	(void)baton_manual_run_until_idle(scene.manual);

@@ -28,7 +28,7 @@ static void in_task(baton_task_fn run)
 	static struct baton_task outer;
 
 	baton_task_init(&outer, run, NULL);
-	(void)baton_submit(&topic, &outer);
+	BATON_IGNORE(baton_submit(&topic, &outer));
 }
 
 /* ---- Tasks ---- */
@@ -36,8 +36,8 @@ static void in_task(baton_task_fn run)
 static int submit_twice(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
+	BATON_IGNORE(baton_submit(&topic, &second));
 	return 0;
 }
 
@@ -60,8 +60,8 @@ void again_with_statistics(void)
 static int submit_elsewhere(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit_later(&topic, &second);
-	(void)baton_submit(&other, &second);
+	BATON_IGNORE(baton_submit_later(&topic, &second));
+	BATON_IGNORE(baton_submit(&other, &second));
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static int batch_twice(struct baton_task *task)
 	struct baton_task *const tasks[] = {&second, &second};
 
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit_batch(&topic, tasks, 2);
+	BATON_IGNORE(baton_submit_batch(&topic, tasks, 2));
 	return 0;
 }
 
@@ -135,7 +135,7 @@ void used_within_a_batch(void)
 static int change_task(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	memset(&second, 0xA5, sizeof(second));
 	return 0;
 }
@@ -148,7 +148,7 @@ void changed_while_queued(void)
 static int zero_task(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
 	memset(&second, 0, sizeof(second));
 	return 0;
 }
@@ -163,7 +163,7 @@ static int free_task(struct baton_task *task)
 	struct baton_task *freed = malloc(sizeof(*freed));
 
 	baton_task_init(freed, nothing, NULL);
-	(void)baton_submit(&topic, freed);
+	BATON_IGNORE(baton_submit(&topic, freed));
 	free(freed);
 	return 0;
 }
@@ -177,7 +177,7 @@ void task_without_function(void)
 {
 	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
 
-	(void)baton_submit(&topic, &task);
+	BATON_IGNORE(baton_submit(&topic, &task));
 }
 
 void type_without_function(void)
@@ -185,7 +185,7 @@ void type_without_function(void)
 	static const struct baton_task_type type;
 	struct baton_task task = BATON_TASK_INIT_OF(&type);
 
-	(void)baton_submit(&topic, &task);
+	BATON_IGNORE(baton_submit(&topic, &task));
 }
 
 void null_task(void)
@@ -206,8 +206,8 @@ void null_resource(void)
 static int close_with_queued(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
-	(void)baton_submit(&topic, &second);
-	(void)baton_resource_close_then(&topic, &second);
+	BATON_IGNORE(baton_submit(&topic, &second));
+	BATON_IGNORE(baton_resource_close_then(&topic, &second));
 	return 0;
 }
 
@@ -237,12 +237,12 @@ void continuation_uninitialised(void)
 
 static void waits(void *promise)
 {
-	(void)baton_future_wait(promise);
+	BATON_IGNORE(baton_future_wait(promise));
 }
 
 static void calls(void *resource)
 {
-	(void)baton_call(resource, call_nothing, NULL, NULL);
+	BATON_IGNORE(baton_call(resource, call_nothing, NULL, NULL));
 }
 
 static void tell(baton_told_fn fn, void *arg)
@@ -278,7 +278,7 @@ void call_null(void)
 
 void post_null(void)
 {
-	(void)baton_post(&topic, no_function, NULL);
+	BATON_IGNORE(baton_post(&topic, no_function, NULL));
 }
 
 void async_null(void)

@@ -146,7 +146,7 @@ static void leave(unsigned count)
 {
 	sim_drive(manual);
 	gone(count);
-	(void)baton_admission_close(&admission, BATON_ADMISSION_RUN);
+	BATON_IGNORE(baton_admission_close(&admission, BATON_ADMISSION_RUN));
 	sim_require(baton_admission_await(&admission) == 0);
 	baton_admission_deinit(&admission);
 	sim_retire(&admission, sizeof(admission));

@@ -400,9 +400,9 @@ Test(mainloop, a_run_ends_with_its_sources_though_the_executor_has_more, .timeou
 	cr_assert_leq(rounds.runs, 3, "%d", rounds.runs);
 	cr_assert(loop_readable(0));
 	while (rounds.runs < 100)
-		(void)baton_mainloop_run(&loop, 1);
+		BATON_IGNORE(baton_mainloop_run(&loop, 1));
 	cr_assert_eq(baton_resource_close(&rounds.resource), 0);
-	(void)baton_mainloop_run(&loop, 1);
+	BATON_IGNORE(baton_mainloop_run(&loop, 1));
 	cr_assert_eq(baton_resource_await(&rounds.resource), 0);
 	loop_end(0);
 }
