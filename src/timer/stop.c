@@ -24,7 +24,7 @@ static enum baton__met meet_told(struct baton__stay *stay, struct baton_task *ma
 }
 
 static const struct baton__kind told_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_PROMPT | BATON__KIND_COUNTS,
+	.type._flags = BATON__KIND_MARK | BATON__KIND_PROMPT | BATON__KIND_COUNTS,
 	.meet = meet_told,
 };
 
