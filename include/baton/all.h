@@ -12,6 +12,7 @@
 #include <baton/blocking.h>
 #include <baton/board.h>
 #include <baton/bound.h>
+#include <baton/carried.h>
 #include <baton/detach.h>
 #include <baton/epoch.h>
 #include <baton/fan_out.h>

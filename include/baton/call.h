@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posts, asyncs and calls with options: a label, a function that is told of a cancel, never on this
- * thread, a time limit.
+ * Posts, asyncs and calls with options: a label, a function that is told of a cancel, a run on
+ * another thread, a time limit.
  *
  *	const struct baton_call_options options = {
  *		.fn = publish, .arg = message, .cancelled = free_message, .later = true,
@@ -68,7 +68,7 @@ struct baton_call_options {
  * function runs immediately, whatever the time-out. As in all waits with a deadline, the caller
  * does not help (baton_future_wait()).
  *
- * Thread safety: any thread, also inside tasks. Blocking: call: yes. post, async: never.
+ * Thread safety: any thread, also inside tasks. Blocking: a call blocks.
  * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX. No
  * function has been called, and `arg` is the caller's.
  */

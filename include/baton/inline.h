@@ -48,6 +48,10 @@
 #define BATON_INLINE_WARY 32U
 #endif
 
+/* In `wary`, above the number of captures: functions of this thread carry a value (carried.h). Then
+ * calls leave the short path, tasks do not. */
+#define BATON_INLINE_CARRIES UINT32_C(0x80000000)
+
 /* In `top`: a baton that is held without a frame. */
 #define BATON_INLINE_BARE UINT64_C(1)
 
@@ -61,7 +65,7 @@
 struct baton__thread_head {
 	uintptr_t top;
 	struct baton_job *deferred; /* jobs to run when the stack is unwound; FIFO */
-	uint32_t wary; /* so many captures of idle resources look before they try (capture) */
+	uint32_t wary; /* so many captures of idle resources look before they try; CARRIES */
 };
 
 #ifdef __cplusplus
@@ -133,15 +137,19 @@ static inline BATON_INLINE_ALWAYS bool baton_inline_release(struct baton_resourc
  * third of the CAS where a thread uses one resource again and again: the load waits for the release
  * before it. So a thread looks only after it has met a resource that was not idle, where a CAS
  * would take the cache line away from its runner.
+ * With `carries`, also true while the thread carries a value.
  */
 static inline BATON_INLINE_ALWAYS bool baton_inline_seen_other(struct baton__thread_head *self,
-                                                               struct baton_resource *resource)
+                                                               struct baton_resource *resource,
+                                                               bool carries)
 {
 	if (__builtin_expect(self->wary == 0, 1))
 		return false;
-	if (baton_inline_load_relaxed(&resource->_word) != BATON_INLINE_IDLE)
+	if ((carries && self->wary & BATON_INLINE_CARRIES) ||
+	    baton_inline_load_relaxed(&resource->_word) != BATON_INLINE_IDLE)
 		return true;
-	self->wary--;
+	if (self->wary != BATON_INLINE_CARRIES)
+		self->wary--;
 	return false;
 }
 
@@ -152,7 +160,7 @@ static inline BATON_INLINE_ALWAYS bool baton_inline_capture_plain(struct baton__
 	if (__builtin_expect(baton_inline_capture(resource, BATON_INLINE_IDLE, BATON_INLINE_IDLE),
 	                     1))
 		return true;
-	self->wary = BATON_INLINE_WARY;
+	self->wary |= BATON_INLINE_WARY;
 	return false;
 }
 
@@ -168,9 +176,9 @@ enum baton_inline_way {
  * names the resource. Who needs a frame makes it of `top` (baton__top, thread.h).
  */
 static inline BATON_INLINE_ALWAYS enum baton_inline_way baton_inline_enter(
-	struct baton__thread_head *self, struct baton_resource *resource)
+	struct baton__thread_head *self, struct baton_resource *resource, bool carries)
 {
-	if (baton_inline_seen_other(self, resource))
+	if (baton_inline_seen_other(self, resource, carries))
 		return BATON_INLINE_OTHER;
 	if (__builtin_expect(self->top != 0, 0))
 		return BATON_INLINE_NESTED;
@@ -238,7 +246,7 @@ static inline BATON_MUST_USE BATON_NONNULL int baton_submit_inline(struct baton_
 	if (!baton_inline_served() || task->_future)
 		return baton_submit(resource, task);
 	self = baton_inline_thread_v2;
-	if (baton_inline_enter(self, resource) != BATON_INLINE_HELD)
+	if (baton_inline_enter(self, resource, false) != BATON_INLINE_HELD)
 		return baton_submit(resource, task);
 	guard = resource;
 	(void)task->_run(task); /* last touch of the task */
@@ -262,7 +270,7 @@ static inline BATON_MUST_USE BATON_NONNULL_AT(1, 2) int baton_call_inline(
 	if (!baton_inline_served())
 		return baton_call(resource, fn, arg, value);
 	self = baton_inline_thread_v2;
-	if (baton_inline_enter(self, resource) != BATON_INLINE_HELD)
+	if (baton_inline_enter(self, resource, true) != BATON_INLINE_HELD)
 		return baton_call(resource, fn, arg, value);
 	guard = resource;
 	result = fn(arg);

@@ -144,6 +144,7 @@ struct baton_task_type {
 struct baton_stamp {
 	struct baton_tag *_tag;
 	uint64_t _generation;
+	void *_carried;
 	uint32_t _bytes;
 	uint8_t _lane;
 	bool _holds;
@@ -151,7 +152,7 @@ struct baton_stamp {
 
 #define BATON_STAMP_INIT                                                                           \
 	{                                                                                          \
-		NULL, 0, 0, 0, false                                                               \
+		NULL, 0, NULL, 0, 0, false                                                         \
 	}
 
 /* A part that a module treats; not for programs. */

@@ -8,6 +8,7 @@
 #include "core/contention.h"
 #include "core/bracket.h"
 #include "core/binds.h"
+#include "core/label.h"
 #include "core/list.h"
 #include "core/loan.h"
 #include "core/resource.h"
@@ -39,7 +40,7 @@ static size_t length_of(const struct baton_task *task)
  */
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
-	const unsigned flags = BATON__BARE | BATON__FRAMED;
+	const unsigned flags = BATON__BARE | BATON__FRAMED | BATON__TASK;
 	struct baton__frame frame;
 	struct baton__held held = {.frame = &frame};
 	size_t ran = 0;
@@ -95,6 +96,7 @@ static int submit_batch(struct baton_resource *resource, struct baton_task *cons
 			goto unready;
 		}
 		special |= task->_future != NULL;
+		baton__stamp_carry(task);
 		waited_for |= baton__task_future(task) != NULL;
 		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
 	}

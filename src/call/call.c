@@ -29,7 +29,7 @@ struct call {
 	struct baton_future future;
 	baton_call_fn fn;
 	void *arg;
-	struct baton_stamp stamp; /* set only with a label */
+	struct baton_stamp stamp;
 };
 
 static int call_run(struct baton_task *task)
@@ -52,9 +52,11 @@ static const struct baton_task_type stamped_call_type = {
 static void call_init(struct call *call, const struct baton_label *label)
 {
 	baton_task_init(&call->task, call_run, &call->future);
-	if (BATON_LIKELY(!label))
+	call->stamp._carried = baton__carried();
+	if (BATON_LIKELY(!label && !call->stamp._carried))
 		return;
-	baton_stamp_set(&call->stamp, label);
+	if (label)
+		baton_stamp_set(&call->stamp, label);
 	baton__type_set(&call->task, &stamped_call_type);
 }
 

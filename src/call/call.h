@@ -12,8 +12,9 @@
 #include "core/resource.h"
 #include "core/submit.h"
 
-/* The node of baton_async, and of a call that may be withdrawn. With a label or a `cancelled` its
- * task has a type; the task's _run, which is free then (kind.run), is the user's function. */
+/* The node of baton_async, and of a call that may be withdrawn. With a label, a `cancelled` or a
+ * carried value its task has a type; the task's _run, which is free then (kind.run), is the user's
+ * function. */
 struct baton__async {
 	struct baton__counted counted;
 	struct baton_task task;

@@ -68,6 +68,7 @@ BATON_EXPORT void baton_continuation_task(struct baton_continuation *continuatio
 	BATON__NEED(continuation, "the continuation is NULL");
 	BATON__NEED(resource, "the resource is NULL: give the address of a resource");
 	BATON__NEED(task, "the task is NULL");
+	baton__stamp_carry(task);
 	*continuation = (struct baton_continuation){NULL, fire_task, resource, task};
 }
 

@@ -16,7 +16,7 @@ struct post {
 	baton_call_fn fn;
 	baton_post_cancelled_fn cancelled; /* may be NULL */
 	void *arg;
-	struct baton_stamp stamp; /* only with a label */
+	struct baton_stamp stamp; /* only with a label, or a carried value */
 };
 
 _Static_assert(offsetof(struct post, stamp) <= BATON__NODE_SMALL_SIZE, "fits a node of one line");
@@ -66,6 +66,8 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource,
                                     const struct baton_call_options *options)
 {
 	const struct baton_label *label = options->label;
+	void *carried;
+	bool stamped;
 	struct post *post;
 	int error = 0;
 
@@ -80,18 +82,20 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource,
 	if (!options->later &&
 	    baton__bracket_other(resource, options->fn, options->arg, NULL, 0, BATON_NESTING_MAX))
 		return 0;
-	/* Without a label there is no stamp, and the node is one cache line. */
-	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
+	/* Without a label and a value there is no stamp, and the node is one cache line. */
+	carried = baton__carried();
+	stamped = label || carried;
+	post = baton__node_alloc(stamped ? sizeof(*post) : offsetof(struct post, stamp));
 	if (!post)
 		return -ENOMEM;
-	baton__type_set(&post->task, label ? &stamped_post_type : &post_type);
+	baton__type_set(&post->task, stamped ? &stamped_post_type : &post_type);
 	post->fn = options->fn;
 	post->cancelled = options->cancelled;
 	post->arg = options->arg;
-	if (label) {
-		post->stamp = (struct baton_stamp)BATON_STAMP_INIT;
+	if (stamped)
+		post->stamp = (struct baton_stamp){._carried = carried};
+	if (label)
 		baton_stamp_set(&post->stamp, label);
-	}
 	error = options->later ? baton__submit(resource, &post->task, BATON__SUBMIT_LATER)
 	                       : baton__submit_busy(resource, &post->task);
 	if (error) {
@@ -100,6 +104,12 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource,
 		baton__node_free(post);
 	}
 	return error;
+}
+
+/* Not inlined: the options stay off the stack of the short path. */
+static BATON_NOINLINE int post_plain(struct baton_resource *resource, baton_call_fn fn, void *arg)
+{
+	return post_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg});
 }
 
 /*
@@ -111,7 +121,7 @@ BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, v
 	BATON__CHECKED(call(resource, fn, __func__));
 	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, NULL)))
 		return 0;
-	return post_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg});
+	return post_plain(resource, fn, arg);
 }
 
 BATON_EXPORT int baton_post_with(struct baton_resource *resource,
@@ -193,17 +203,19 @@ static const struct baton_task_type told_async_type = {
 void baton__async_init(struct baton__async *async, const struct baton_call_options *options,
                        baton_post_cancelled_fn cancelled)
 {
+	void *carried = baton__carried();
+
 	async->counted = (struct baton__counted){.references = cancelled ? 2 : 1};
 	/* unshared: not submitted yet */
 	async->counted.future._state = BATON__FUTURE_COUNTED;
 	async->arg = options->arg;
-	if (BATON_LIKELY(!options->label) && BATON_LIKELY(!cancelled)) {
+	if (BATON_LIKELY(!options->label && !cancelled && !carried)) {
 		async->fn = options->fn;
 		baton_task_init(&async->task, async_run, &async->counted.future);
 		return;
 	}
 	async->cancelled = cancelled;
-	async->stamp = (struct baton_stamp)BATON_STAMP_INIT;
+	async->stamp = (struct baton_stamp){._carried = carried};
 	if (options->label)
 		baton_stamp_set(&async->stamp, options->label);
 	baton__type_set(&async->task, cancelled ? &told_async_type : &stamped_async_type);

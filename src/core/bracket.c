@@ -7,6 +7,7 @@
 #include "core/contention.h"
 #include "core/handoff.h"
 #include "core/place.h"
+#include "core/label.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -99,6 +100,39 @@ BATON_NOINLINE bool baton__bracket_any_special(struct baton_resource *resource, 
 	               : run_function(resource, fn, arg, value, depth_max);
 }
 
+struct carrying {
+	const struct baton_resource *resource;
+	baton_call_fn fn;
+	void *arg;
+	void *value;
+};
+
+static void *run_carrying(void *arg)
+{
+	struct carrying *carrying = arg;
+	struct baton__carried carried;
+	void *result;
+
+	baton__stats_show(carrying->resource, (uintptr_t)carrying->fn);
+	baton__carry_begin(&carried, carrying->value);
+	result = carrying->fn(carrying->arg);
+	baton__carry_end(&carried);
+	return result;
+}
+
+BATON_NOINLINE bool baton__bracket_carrying(struct baton_resource *resource, baton_call_fn fn,
+                                            void *arg, void **value, uint32_t depth_max)
+{
+	struct carrying carrying = {resource, fn, arg, baton__carried()};
+	unsigned flags = BATON__BARE | BATON__FRAMED | BATON__CARRYING;
+
+	if (baton__word(resource) == BATON__SPECIAL)
+		return baton__bracket_special(resource, run_carrying, &carrying, value, 0,
+		                              depth_max);
+	return baton__bracket(resource, run_carrying, &carrying, value, flags, depth_max) ==
+	       BATON_INLINE_HELD;
+}
+
 #ifndef BATON_CHECKED
 /*
  * The library's part of a bracket that a program compiles itself (baton/inline.h). It shares this
@@ -128,9 +162,11 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 	struct baton__held held = {.frame = &frame};
 	bool ready;
 
+	baton__stamp_carry(task);
 	baton__stand_back_if_due(resource, 1);
 	if (baton__word(resource) != BATON__NORMAL ||
-	    baton__enter(&held, resource, BATON__FRAMED, BATON_NESTING_MAX) != BATON_INLINE_HELD)
+	    baton__enter(&held, resource, BATON__FRAMED | BATON__TASK, BATON_NESTING_MAX) !=
+	            BATON_INLINE_HELD)
 		return baton__submit(resource, task, 0);
 	ready = baton__ready(resource, task);
 	BATON_GUARD(guard);

@@ -21,6 +21,7 @@
 #include "core/run.h"
 #include "core/stats.h"
 #include "core/stay.h"
+#include "thread/carried.h"
 
 /* ---- Enter and leave ---- */
 
@@ -36,7 +37,8 @@
  * drain hooks.
  *
  * IN_TIME, with ANY_SPECIAL: the resource may have a limit in time. CONTEXT, with ANY_SPECIAL: the
- * resource has enter or leave. TASK: the bracket runs a task, not a function.
+ * resource has enter or leave. TASK: the bracket runs a task, not a function. CARRYING: a function
+ * that carries what it is to carry. Without both, a thread that carries a value does not enter.
  */
 #define BATON__BARE 1U
 #define BATON__FRAMED 2U
@@ -45,10 +47,11 @@
 #define BATON__TASK 16U
 #define BATON__IN_TIME 32U
 #define BATON__CONTEXT 64U
+#define BATON__CARRYING 128U
 
 BATON_INLINE bool baton__is_bare(unsigned flags)
 {
-	return (flags & ~BATON__TASK) == BATON__BARE;
+	return (flags & ~(BATON__TASK | BATON__CARRYING)) == BATON__BARE;
 }
 
 /* A baton that a bracket holds. With BARE alone all members are unused. The frame itself lies
@@ -85,10 +88,11 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
                                                 uint32_t depth_max)
 {
 	struct baton__thread *self = baton__self;
+	const bool carries = !(flags & (BATON__TASK | BATON__CARRYING));
 	uint32_t depth;
 
 	if (baton__is_bare(flags))
-		return baton__word_enter(&self->head, resource);
+		return baton__word_enter(&self->head, resource, carries);
 	held->resource = resource;
 	held->stats = flags & BATON__COUNTED ? baton__stats(resource) : NULL;
 	/* A statically initialised resource is SPECIAL until its first capture, which sets the
@@ -104,7 +108,7 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
 	if (flags & BATON__COUNTED) {
 		if (!baton__word_capture(resource, BATON__SPECIAL, held->mode))
 			return BATON_INLINE_OTHER;
-	} else if (baton_inline_seen_other(&self->head, resource) ||
+	} else if (baton_inline_seen_other(&self->head, resource, carries) ||
 	           !baton__word_capture_plain(&self->head, resource)) {
 		return BATON_INLINE_OTHER;
 	}
@@ -125,7 +129,7 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
 BATON_INLINE bool baton__enter_outer(struct baton__thread *self, struct baton_resource *resource,
                                      struct baton_future *future)
 {
-	if (BATON_UNLIKELY(self->top) || baton_inline_seen_other(&self->head, resource) ||
+	if (BATON_UNLIKELY(self->top) || baton_inline_seen_other(&self->head, resource, false) ||
 	    !baton__word_capture_plain(&self->head, resource))
 		return false;
 	self->outer.resource = resource;
@@ -310,8 +314,11 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
  * other: special or nested, as the resource's word says. idle: bare, then other.
  *
  * any_special: the part of special for a resource that has more than statistics. Also false if no
- * task may run at once in the resource.
+ * task may run at once in the resource. carrying: idle, for a thread that carries.
  */
+bool baton__bracket_carrying(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                             void **value, uint32_t depth_max);
+
 BATON_INLINE bool baton__bracket_bare(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                       void **value)
 {
@@ -343,6 +350,8 @@ BATON_INLINE bool baton__bracket_special(struct baton_resource *resource, baton_
 BATON_INLINE bool baton__bracket_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                        void **value, unsigned flags, uint32_t depth_max)
 {
+	if (BATON_UNLIKELY(baton__carries(baton__self)))
+		return baton__bracket_carrying(resource, fn, arg, value, depth_max);
 	if (baton__word(resource) == BATON__SPECIAL)
 		return baton__bracket_special(resource, fn, arg, value, flags, depth_max);
 	return baton__self->top &&

@@ -26,7 +26,9 @@ void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *t
 {
 	baton_task_cancelled_fn cancelled = cancelled_of(resource, task);
 
-	if (cancelled)
+	if (cancelled && baton__of_kind(task))
+		baton__cancelled_of_kind(task, cancelled);
+	else if (cancelled)
 		cancelled(task);
 }
 

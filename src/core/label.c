@@ -4,7 +4,7 @@
 
 #include "base/atomic.h"
 
-_Static_assert(sizeof(struct baton_stamp) == 24, "part of the ABI");
+_Static_assert(sizeof(struct baton_stamp) == 32, "part of the ABI");
 
 BATON_EXPORT void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane)
 {
@@ -46,12 +46,47 @@ BATON_EXPORT void baton_stamp_set(struct baton_stamp *stamp, const struct baton_
 
 /* ---- The function ---- */
 
-int baton__run_of_kind(struct baton_task *task)
+static int run_with_part(struct baton_task *task)
 {
 	const struct baton__part_hooks *hooks = baton__part_hooks(task);
 	const baton_task_fn run = baton__type(task)->run;
 
 	return hooks ? hooks->run(task, run) : run(task);
+}
+
+static void *carried_by(const struct baton_task *task)
+{
+	const struct baton_stamp *stamp = baton__stamp(task);
+
+	return stamp ? load_relaxed(&stamp->_carried) : NULL;
+}
+
+int baton__run_of_kind(struct baton_task *task)
+{
+	void *value = carried_by(task);
+	struct baton__carried carried;
+	int status;
+
+	if (BATON_LIKELY(!value))
+		return run_with_part(task);
+	baton__carry_begin(&carried, value);
+	status = run_with_part(task);
+	baton__carry_end(&carried);
+	return status;
+}
+
+void baton__cancelled_of_kind(struct baton_task *task, baton_task_cancelled_fn cancelled)
+{
+	void *value = carried_by(task);
+	struct baton__carried carried;
+
+	if (!value) {
+		cancelled(task);
+		return;
+	}
+	baton__carry_begin(&carried, value);
+	cancelled(task);
+	baton__carry_end(&carried);
 }
 
 /* ---- Tags: a generation, and the number of stamps that hold the tag. Wait-free ---- */

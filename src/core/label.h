@@ -28,6 +28,7 @@
 #include "base/checked.h"
 #include "base/platform.h"
 #include "core/kind.h"
+#include "thread/carried.h"
 
 /* ---- Tags ---- */
 
@@ -62,6 +63,16 @@ BATON_INLINE struct baton_stamp *baton__stamp(const struct baton_task *task)
 		return NULL;
 	place = baton__type(task)->stamp;
 	return place ? (struct baton_stamp *)baton__member(task, place) : NULL;
+}
+
+/* The task, if it has a stamp, carries what the running function does. Before its submit. */
+BATON_INLINE void baton__stamp_carry(struct baton_task *task)
+{
+	struct baton_stamp *stamp = baton__stamp(task);
+
+	/* Relaxed: a timer may be armed, and a watch started, while an earlier run reads it. */
+	if (stamp)
+		store_relaxed(&stamp->_carried, baton__carried());
 }
 
 /* Lets go of the tag, if the stamp holds one. */
@@ -121,8 +132,10 @@ BATON_INLINE const struct baton__part_hooks *baton__part_hooks(const struct bato
 	return place ? ((struct baton__part *)baton__member(task, place))->_hooks : NULL;
 }
 
-/* Calls the function of a task of a kind, which has been claimed. Last touch of the task. */
+/* Calls the function of a task of a kind, which has been claimed, or a `cancelled` of its type; the
+ * function finds what the task carries. Last touch of the task. */
 int baton__run_of_kind(struct baton_task *task);
+void baton__cancelled_of_kind(struct baton_task *task, baton_task_cancelled_fn cancelled);
 
 /*
  * The task will not be entered: gives back what the task has taken. Called before the task's future

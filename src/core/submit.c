@@ -295,5 +295,6 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
 {
 	BATON__CHECKED_SUBMIT(resource, &task, 1, baton_submit_later(resource, task));
+	baton__stamp_carry(task);
 	return baton__submit(resource, task, BATON__SUBMIT_LATER);
 }

@@ -168,10 +168,10 @@ BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t
 }
 
 BATON_INLINE enum baton_inline_way baton__word_enter(struct baton__thread_head *self,
-                                                     struct baton_resource *resource)
+                                                     struct baton_resource *resource, bool carries)
 {
 	BATON__CHECKED(use(resource));
-	return baton_inline_enter(self, resource);
+	return baton_inline_enter(self, resource, carries);
 }
 
 BATON_INLINE bool baton__word_capture_plain(struct baton__thread_head *self,

@@ -54,6 +54,7 @@ struct baton_fan_out {
 	struct baton_future promise;
 	struct baton_future over; /* completed if the user has cancelled `promise` */
 	struct baton_fan_out_options options;
+	void *carried; /* by each item */
 	size_t count;
 	size_t stride;  /* from one item to the next */
 	uint64_t first; /* index << 32 | status of the first item not done; 0: none */
@@ -194,8 +195,14 @@ static void item_over(struct baton_continuation *continuation)
 static int call_fn(struct baton_fan_out *fan_out, struct item *item)
 {
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
-	int status = fan_out->options.fn(resource, fan_out->options.arg, index_of(fan_out, item));
+	struct baton__carried carried;
+	int status;
 
+	if (BATON_UNLIKELY(fan_out->carried))
+		baton__carry_begin(&carried, fan_out->carried);
+	status = fan_out->options.fn(resource, fan_out->options.arg, index_of(fan_out, item));
+	if (BATON_UNLIKELY(fan_out->carried))
+		baton__carry_end(&carried);
 	if (status)
 		failed(fan_out, item, status);
 	return status;
@@ -277,6 +284,7 @@ static struct baton_fan_out *create_fan_out(struct baton_resource *const *resour
 	baton_promise_init(&fan_out->promise);
 	baton_promise_init(&fan_out->over);
 	fan_out->options = *options;
+	fan_out->carried = baton__carried();
 	fan_out->count = count;
 	fan_out->stride = stride;
 	fan_out->references = 1; /* the countdown's */

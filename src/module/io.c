@@ -16,6 +16,8 @@
  */
 #include "module/io.h"
 
+#include "base/atomic.h"
+#include "thread/carried.h"
 #include "base/checked.h"
 #include "base/refused.h"
 #include "thread/thread.h"
@@ -179,6 +181,8 @@ BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
 		return baton__refused("baton_io_start: how is not READABLE or WRITABLE, and AGAIN");
 	if (!io->_fn || !io->_resource)
 		return baton__refused("baton_io_start: the watch has no function or resource");
+	/* Relaxed: an earlier run may read it. */
+	store_relaxed(&io->stamp._carried, baton__carried());
 	baton__sole_begin(&baton__io_lock);
 	if (baton__io_state(io) & BATON__IO_TOLD)
 		error = -EBUSY;

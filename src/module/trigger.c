@@ -48,6 +48,7 @@
 #include <baton/trigger.h>
 
 #include "base/atomic.h"
+#include "core/label.h"
 #include "base/checked.h"
 #include "base/refused.h"
 #include "core/run.h"
@@ -210,6 +211,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	if (state & NODE)
 		return 0; /* coalesced */
 	baton__type_set(&trigger->_task, &trigger_type);
+	baton__stamp_carry(&trigger->_task);
 	error = baton__submit(trigger->_resource, &trigger->_task,
 	                      BATON__SUBMIT_NO_WAIT); /* last touch, if accepted */
 	if (error)

@@ -10,6 +10,8 @@
  */
 #include "thread/thread.h"
 
+#include "thread/carried.h"
+
 #include <baton/thread.h>
 
 #include "base/atomic.h"
@@ -316,6 +318,7 @@ void baton__thread_detach(void)
 	if (thread == &nobody)
 		return;
 	check_left(thread);
+	baton__carry_nothing(thread);
 	baton__node_flush(thread);
 	store_relaxed(&thread->member, NULL);
 	store_relaxed(&thread->late, 0);

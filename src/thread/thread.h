@@ -115,6 +115,7 @@ struct baton__thread {
 		const struct baton_task *task;
 		uint64_t deadline_ns;
 	} * in_time;
+	struct baton__carried *carried; /* carried.h; NULL: nothing */
 	uint64_t session;               /* the number of threads that have had this record */
 	uint64_t late;                  /* thread.late */
 	uint32_t tid;                   /* the kernel's id of the last of these */

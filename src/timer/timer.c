@@ -6,6 +6,7 @@
 #include "timer/timer.h"
 
 #include "base/atomic.h"
+#include "thread/carried.h"
 #include "base/checked.h"
 #include "base/futex.h"
 #include "base/refused.h"
@@ -228,6 +229,8 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	/* If the resource is closed later, the submit of the run fails. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
+	/* Relaxed: an earlier run may read it. */
+	store_relaxed(&timer->stamp._carried, baton__carried());
 	/* The short path: the timer is placed well already, as a keep-alive timer mostly is, and is
 	 * not to repeat.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation

@@ -249,6 +249,8 @@ static const struct function {
 	/* baton/task.h */
 	{"baton_task_init", {0}},
 	{"baton_set_result", {0}},
+	{"baton_set_carried", {FIRST}},
+	{"baton_carried", {0}},
 	{"baton_cancel_requested", {0}},
 	/* baton/thread.h */
 	{"baton_thread_attach", {FIRST}},
