@@ -18,7 +18,8 @@ BEGIN {
 	count = split("baton_deadlock_cycle baton_future_wait_all baton_future_wait_all_until " \
 		"baton_future_wait_all_or_cancel baton_future_wait_all_or_cancel_until " \
 		"baton_future_wait_any baton_future_wait_any_until baton_quiesce " \
-		"baton_quiesce_until baton_quiesce_end baton_set_carried baton_set_result", names, " ")
+		"baton_quiesce_until baton_quiesce_end baton_set_carried " \
+		"baton_set_result", names, " ")
 	for (i = 1; i <= count; i++)
 		exempt[names[i]] = 1
 }

@@ -77,7 +77,7 @@ SIM_VERB(context, SIM_OK)
 /* Waits for it; it is over, and so is its pair. */
 SIM_VERB(outside, SIM_OK)
 {
-	sim_require(baton_future_wait(&note->future, NULL) == 0);
+	sim_require(baton_future_wait(&note->future) == 0);
 	sim_require(left[note - notes] || note->fate != SIM_RAN);
 	sim_script_mark(&sim_script_marks.over[note - notes]);
 	sim_note_over(note);

@@ -36,7 +36,7 @@ static void queue_async(const struct baton_call_options *options, struct baton_f
 	cr_assert_eq(seen.ran, 0);
 }
 
-Test(options, an_async_that_is_cancelled_by_its_future_tells_once, .timeout = 5)
+Test(call_options, an_async_that_is_cancelled_by_its_future_tells_once, .timeout = 5)
 {
 	struct baton_future *future;
 
@@ -50,7 +50,7 @@ Test(options, an_async_that_is_cancelled_by_its_future_tells_once, .timeout = 5)
 	fixture_end();
 }
 
-Test(options, an_async_tells_after_its_future_was_dropped, .timeout = 5)
+Test(call_options, an_async_tells_after_its_future_was_dropped, .timeout = 5)
 {
 	struct baton_future *future;
 
@@ -62,7 +62,7 @@ Test(options, an_async_tells_after_its_future_was_dropped, .timeout = 5)
 	fixture_end();
 }
 
-Test(options, an_async_that_runs_tells_nothing, .timeout = 5)
+Test(call_options, an_async_that_runs_tells_nothing, .timeout = 5)
 {
 	struct baton_future *futures[2];
 
@@ -77,7 +77,7 @@ Test(options, an_async_that_runs_tells_nothing, .timeout = 5)
 	fixture_end();
 }
 
-Test(options, an_async_that_is_refused_tells_nothing, .timeout = 5)
+Test(call_options, an_async_that_is_refused_tells_nothing, .timeout = 5)
 {
 	struct baton_future *future = NULL;
 
@@ -88,7 +88,7 @@ Test(options, an_async_that_is_refused_tells_nothing, .timeout = 5)
 	fixture_end();
 }
 
-Test(options, an_async_that_a_bound_drops_tells, .timeout = 5)
+Test(call_options, an_async_that_a_bound_drops_tells, .timeout = 5)
 {
 	static const struct baton_bound_config config = {.tasks_max = 1,
 	                                                 .policy = BATON_BOUND_DROP_NEWEST};
@@ -114,7 +114,7 @@ static int fails(struct baton_resource *resource)
 	return -EIO;
 }
 
-Test(options, an_async_whose_batch_cannot_begin_tells, .timeout = 5)
+Test(call_options, an_async_whose_batch_cannot_begin_tells, .timeout = 5)
 {
 	struct baton_future *future;
 
@@ -127,7 +127,7 @@ Test(options, an_async_whose_batch_cannot_begin_tells, .timeout = 5)
 	fixture_end();
 }
 
-Test(options, with_a_label_and_cancelled_a_tag_tells, .timeout = 5)
+Test(call_options, with_a_label_and_cancelled_a_tag_tells, .timeout = 5)
 {
 	struct baton_tag tag = BATON_TAG_INIT;
 	const struct baton_label label = {.tag = &tag, .hold = true};
@@ -148,7 +148,7 @@ Test(options, with_a_label_and_cancelled_a_tag_tells, .timeout = 5)
 
 static const struct baton_call_options later = {.fn = run, .arg = &seen, .later = true};
 
-Test(options, later_runs_nothing_here, .timeout = 5)
+Test(call_options, later_runs_nothing_here, .timeout = 5)
 {
 	struct baton_future *future;
 	struct baton_task *batch[2] = {&fix.steps[0].task, &fix.steps[1].task};
@@ -180,7 +180,7 @@ static void *call_later(void *arg)
 	return value;
 }
 
-Test(options, a_call_later_runs_on_the_executors_thread, .timeout = 10)
+Test(call_options, a_call_later_runs_on_the_executors_thread, .timeout = 10)
 {
 	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
 	void *value = NULL;
@@ -199,7 +199,7 @@ Test(options, a_call_later_runs_on_the_executors_thread, .timeout = 10)
 	fixture_end();
 }
 
-Test(options, a_call_later_drives_an_executor_that_is_this_threads_alone, .timeout = 5)
+Test(call_options, a_call_later_drives_an_executor_that_is_this_threads_alone, .timeout = 5)
 {
 	fixture_manual();
 	cr_assert_eq(baton_call_with(&fix.resource, &later, NULL), 0);
