@@ -72,13 +72,14 @@ struct baton_call_options {
  * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX. No
  * function has been called, and `arg` is the caller's.
  */
-int baton_post_with(struct baton_resource *resource,
-                    const struct baton_call_options *options) BATON_NONNULL;
+BATON_MUST_USE int baton_post_with(struct baton_resource *resource,
+                                   const struct baton_call_options *options) BATON_NONNULL;
 BATON_MUST_USE int baton_async_with(struct baton_resource *resource,
                                     const struct baton_call_options *options,
                                     struct baton_future **future) BATON_NONNULL;
-int baton_call_with(struct baton_resource *resource, const struct baton_call_options *options,
-                    void **value) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_call_with(struct baton_resource *resource,
+                                   const struct baton_call_options *options, void **value)
+	BATON_NONNULL_AT(1, 2);
 
 #ifdef __cplusplus
 }

@@ -271,10 +271,12 @@ BATON_MUST_USE int baton_submit_later(struct baton_resource *resource,
  * Otherwise as baton_submit(), and batch_later as baton_submit_later(). Errors: refused tasks are
  * untouched, except that a future which another thread has cancelled during this call is complete.
  */
-int baton_submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
-                       size_t count) BATON_NONNULL_AT(1);
-int baton_submit_batch_later(struct baton_resource *resource, struct baton_task *const *tasks,
-                             size_t count) BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_submit_batch(struct baton_resource *resource,
+                                      struct baton_task *const *tasks, size_t count)
+	BATON_NONNULL_AT(1);
+BATON_MUST_USE int baton_submit_batch_later(struct baton_resource *resource,
+                                            struct baton_task *const *tasks, size_t count)
+	BATON_NONNULL_AT(1);
 
 #define BATON_NESTING_MAX 8
 
@@ -329,7 +331,8 @@ BATON_MUST_USE int baton_try_call(struct baton_resource *resource, baton_call_fn
  * Errors: as for baton_submit(), and -ENOMEM. No function has been called, `arg` is the caller's,
  * and *future is untouched.
  */
-int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
+	BATON_NONNULL_AT(1, 2);
 BATON_MUST_USE int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                struct baton_future **future) BATON_NONNULL_AT(1, 2, 4);
 

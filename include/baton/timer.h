@@ -173,8 +173,8 @@ BATON_MUST_USE int baton_timer_arm_at(struct baton_timer *timer,
  * Thread safety: the owner of the timer. Blocking, Ownership, Ordering, Errors: as for
  * baton_timer_arm_after(); after an error the memory is the caller's.
  */
-int baton_submit_after(struct baton_resource *resource, struct baton_timer *timer,
-                       uint64_t delay_ns, baton_timer_fn fn) BATON_NONNULL;
+BATON_MUST_USE int baton_submit_after(struct baton_resource *resource, struct baton_timer *timer,
+                                      uint64_t delay_ns, baton_timer_fn fn) BATON_NONNULL;
 
 /*
  * Arms the timer to run repeatedly, until it is stopped, or armed otherwise.

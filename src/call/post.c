@@ -121,7 +121,7 @@ BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, v
 	BATON__CHECKED(call(resource, fn, __func__));
 	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, NULL)))
 		return 0;
-	return post_plain(resource, fn, arg);
+	return BATON__ANSWER(resource, post_plain(resource, fn, arg));
 }
 
 BATON_EXPORT int baton_post_with(struct baton_resource *resource,
@@ -129,10 +129,10 @@ BATON_EXPORT int baton_post_with(struct baton_resource *resource,
 {
 	BATON__CHECKED(call_with(resource, options, __func__));
 	if (!baton__label_valid(options->label))
-		return -EINVAL;
+		return BATON__ANSWER(resource, -EINVAL);
 	if (!options->later && baton__bracket_bare(resource, options->fn, options->arg, NULL))
 		return 0;
-	return post_slow(resource, options);
+	return BATON__ANSWER(resource, post_slow(resource, options));
 }
 
 /* ---- Asyncs ---- */
@@ -224,9 +224,14 @@ void baton__async_init(struct baton__async *async, const struct baton_call_optio
 
 int baton__async_submit(struct baton_resource *resource, struct baton__async *async, unsigned how)
 {
-	int error = how ? baton__submit(resource, &async->task, how)
-	                : baton_submit(resource, &async->task);
+	int error;
 
+	if (how) {
+		error = baton__submit(resource, &async->task, how);
+	} else {
+		BATON__CHECKED(submits_own());
+		error = baton_submit(resource, &async->task);
+	}
 	if (error) {
 		baton__entry_dropped(&async->task);
 		baton__node_free(async);
@@ -268,7 +273,9 @@ BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, 
 {
 	BATON__CHECKED(call(resource, fn, __func__));
 	BATON__NEED(future, "there is no place for the future");
-	return async(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, future);
+	return BATON__ANSWER(
+		resource,
+		async(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, future));
 }
 
 BATON_EXPORT int baton_async_with(struct baton_resource *resource,
@@ -278,6 +285,6 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
 	BATON__CHECKED(call_with(resource, options, __func__));
 	BATON__NEED(future, "there is no place for the future");
 	if (!baton__label_valid(options->label))
-		return -EINVAL;
-	return async(resource, options, future);
+		return BATON__ANSWER(resource, -EINVAL);
+	return BATON__ANSWER(resource, async(resource, options, future));
 }

@@ -193,8 +193,10 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	int error = 0;
 
 	if (BATON_UNLIKELY(!trigger->_resource || !trigger->_fn))
-		return baton__refused(
-			"baton_trigger_fire: the trigger has no resource or function");
+		return BATON__ANSWER(
+			trigger->_resource,
+			baton__refused(
+				"baton_trigger_fire: the trigger has no resource or function"));
 	/* Attach before the submit, so that only the resource can refuse the submit. */
 	if (BATON_UNLIKELY(!baton__has_record(baton__self)))
 		error = baton__thread_attach();
@@ -216,7 +218,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	                      BATON__SUBMIT_NO_WAIT); /* last touch, if accepted */
 	if (error)
 		refused(trigger, error);
-	return error;
+	return BATON__ANSWER(trigger->_resource, error);
 }
 
 /* Stops the trigger. `told`: TOLD or 0. Returns the state as it was. */

@@ -250,17 +250,21 @@ BATON_EXPORT int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline
 	return BATON__ANSWER(timer->_resource, arm(timer, deadline_ns, 0));
 }
 
-BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns)
+/* `repeat`: as in arm. */
+static int arm_after(struct baton_timer *timer, uint64_t delay_ns, uint64_t repeat)
 {
-	BATON__CHECKED(timer_arm(timer, __func__));
-
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
 	if (!timers)
-		return BATON__ANSWER(timer->_resource, error);
-	return BATON__ANSWER(timer->_resource,
-	                     arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0));
+		return error;
+	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), repeat);
+}
+
+BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns)
+{
+	BATON__CHECKED(timer_arm(timer, __func__));
+	return BATON__ANSWER(timer->_resource, arm_after(timer, delay_ns, 0));
 }
 
 /* The value of _repeat: `how` and the period. A period that does not fit counts as endless. */
@@ -276,7 +280,8 @@ BATON_EXPORT int baton_submit_after(struct baton_resource *resource, struct bato
 {
 	BATON__CHECKED(timer_init(timer, resource, fn, __func__));
 	*timer = (struct baton_timer)BATON_TIMER_INIT(NULL, resource, fn);
-	return baton_timer_arm_after(timer, delay_ns);
+	BATON__CHECKED(timer_arm(timer, __func__));
+	return BATON__ANSWER(resource, arm_after(timer, delay_ns, 0));
 }
 
 BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns,
@@ -287,19 +292,13 @@ BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first
 		return baton__refused("baton_timer_arm_every: period_ns is 0");
 	if ((unsigned)policy > BATON_TIMER_CATCH_UP)
 		return baton__refused("baton_timer_arm_every: policy is unknown");
-	return arm(timer, first_ns, repeat_of(period_ns, (unsigned)policy));
+	return BATON__ANSWER(timer->_resource,
+	                     arm(timer, first_ns, repeat_of(period_ns, (unsigned)policy)));
 }
 
 BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns)
 {
 	BATON__CHECKED(timer_arm(timer, __func__));
-
-	int error = 0;
-	struct baton_timers *timers = baton__timers_of(timer, &error);
-
-	if (!timers)
-		return BATON__ANSWER(timer->_resource, error);
 	return BATON__ANSWER(timer->_resource,
-	                     arm(timer, baton__time_after(baton_timers_now(timers), delay_ns),
-	                         repeat_of(delay_ns, BATON__REPEAT_DELAY)));
+	                     arm_after(timer, delay_ns, repeat_of(delay_ns, BATON__REPEAT_DELAY)));
 }
