@@ -91,7 +91,7 @@ int main(void)
 	CHECK(baton_call(&requests[0].resource, begin, requests, NULL) == 0);
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		CHECK(baton_resource_close(&requests[i].resource) == 0);
-		CHECK(baton_resource_await(&requests[i].resource, NULL) == 0);
+		CHECK(baton_resource_await(&requests[i].resource) == 0);
 		baton_resource_deinit(&requests[i].resource);
 	}
 	for (int i = 0; i < 2; i++)

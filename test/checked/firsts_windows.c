@@ -154,7 +154,7 @@ FIRST(baton_io_stop_wait_until)
 
 FIRST(baton_io_stop)
 {
-	BATON_IGNORE(baton_io_stop(&io));
+	(void)baton_io_stop(&io);
 	watch();
 }
 

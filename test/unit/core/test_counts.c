@@ -88,7 +88,7 @@ static void case_end(const struct sort *sort)
 	if (one.made)
 		baton_future_unref(one.made);
 	if (sort->put == put_io) {
-		BATON_IGNORE(baton_io_stop(&one.io));
+		(void)baton_io_stop(&one.io);
 		(void)baton_manual_run_until_idle(one.manual);
 		MUST(close(one.ends[0]) == 0 && close(one.ends[1]) == 0);
 	}
