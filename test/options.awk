@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The structs by which a program sets something, for test/unit/core/test_options.c:
+# The structs by which a program sets something, for test/unit/core/test_settings.c:
 #
 #	awk -f options.awk include/baton/*.h
 #

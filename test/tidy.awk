@@ -196,6 +196,10 @@ function check_owner(code)
 	    stem(FILENAME) !~ /^(word|timers?(_.*)?|group|window)$/)
 		here("the word is touched in src/core/word.[ch] alone: call, or add, a " \
 		     "transition there")
+	if (FILENAME !~ /companion|src\/(top|checked)\// && FILENAME !~ /base\/error\.c$/ &&
+	    code ~ /(return|[=?:]) -EINVAL/ && code !~ /== -EINVAL/)
+		here("an -EINVAL says which argument is not valid: return baton__refused(...) of " \
+		     "base/refused.h")
 	# Set in a config, or read.
 	if (code ~ /(->|\.)capture_max[^a-z_0-9]/ && code !~ /\.capture_max = / &&
 	    FILENAME !~ /core\/config\.h$/)

@@ -69,8 +69,8 @@ struct baton_call_options {
  * does not help (baton_future_wait()).
  *
  * Thread safety: any thread, also inside tasks. Blocking: a call blocks.
- * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX. No
- * function has been called, and `arg` is the caller's.
+ * Errors: as for these functions, and -EINVAL: there is no function, or the lane is not
+ * below BATON_LANES_MAX. No function has been called, and `arg` is the caller's.
  */
 BATON_MUST_USE int baton_post_with(struct baton_resource *resource,
                                    const struct baton_call_options *options) BATON_NONNULL;

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/node.h"
 #include "core/backlog.h"
 #include "core/contention.h"
@@ -279,12 +280,27 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
 	return BATON__ANSWER(resource, call_other(resource, fn, arg, value));
 }
 
+int baton__options_refused(const struct baton_call_options *options)
+{
+	if (!options->fn)
+		return baton__refused("baton_*_with: fn is NULL");
+	if (options->label && options->label->lane >= BATON_LANES_MAX)
+		return baton__refused("baton_*_with: the label's lane is not below "
+		                      "BATON_LANES_MAX");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_*_with: a word of _reserved is not zero");
+	return 0;
+}
+
 BATON_EXPORT int baton_call_with(struct baton_resource *resource,
                                  const struct baton_call_options *options, void **value)
 {
 	BATON__CHECKED(call_with(resource, options, __func__));
-	if (!baton__label_valid(options->label))
-		return BATON__ANSWER(resource, -EINVAL);
+
+	int error = baton__options_refused(options);
+
+	if (error)
+		return BATON__ANSWER(resource, error);
 	if (baton__too_deep_to_call(baton__self))
 		return BATON__ANSWER(resource, baton__cycle_of_one(NULL));
 	return BATON__ANSWER(resource, call_slow(resource, options, value));

@@ -40,10 +40,7 @@ BATON_INLINE unsigned baton__call_how(const struct baton_call_options *options)
 	return options->later ? BATON__SUBMIT_LATER : 0;
 }
 
-/* Is the label of a call, post or async valid? */
-BATON_INLINE bool baton__label_valid(const struct baton_label *label)
-{
-	return !label || label->lane < BATON_LANES_MAX;
-}
+/* 0, or -EINVAL: a member of the options of a call, post or async is not valid. */
+int baton__options_refused(const struct baton_call_options *options);
 
 #endif

@@ -128,8 +128,11 @@ BATON_EXPORT int baton_post_with(struct baton_resource *resource,
                                  const struct baton_call_options *options)
 {
 	BATON__CHECKED(call_with(resource, options, __func__));
-	if (!baton__label_valid(options->label))
-		return BATON__ANSWER(resource, -EINVAL);
+
+	int error = baton__options_refused(options);
+
+	if (error)
+		return BATON__ANSWER(resource, error);
 	if (!options->later && baton__bracket_bare(resource, options->fn, options->arg, NULL))
 		return 0;
 	return BATON__ANSWER(resource, post_slow(resource, options));
@@ -284,7 +287,10 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
 {
 	BATON__CHECKED(call_with(resource, options, __func__));
 	BATON__NEED(future, "there is no place for the future");
-	if (!baton__label_valid(options->label))
-		return BATON__ANSWER(resource, -EINVAL);
+
+	int error = baton__options_refused(options);
+
+	if (error)
+		return BATON__ANSWER(resource, error);
 	return BATON__ANSWER(resource, async(resource, options, future));
 }

@@ -209,7 +209,8 @@ BATON_EXPORT int baton_suspension_wait_until(struct baton_suspension *suspension
                                              uint64_t deadline_ns)
 {
 	if (!suspension->_resource)
-		return -EINVAL;
+		return baton__refused(
+			"baton_suspension_wait*: the suspension suspends no resource");
 	if (!suspension->_future)
 		return 0;
 	return baton__wait_for_mark(suspension->_future, deadline_ns, true);

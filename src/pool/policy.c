@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool's policy in numbers.
+ * The pool's policy in numbers, and which options a pool refuses.
  *
  * Source: the self-tuned interval is tokio's. The mean that rises at once is our own: while a mean
  * rises slowly, a job from outside waits for ten rounds of long jobs.
@@ -17,6 +17,8 @@
 #ifndef BATON_WORKER_INJECTION_TICK /* tests make it small */
 #define BATON_WORKER_INJECTION_TICK 61
 #endif
+/* Higher CPU numbers are refused. */
+#define CPUS_MAX 65536
 #define INJECTION_NS 10000
 #define TICK_BUDGET 128
 #define HOT_FROM 4
@@ -32,6 +34,23 @@ static uint32_t or_default(uint32_t asked, uint32_t fallback)
 static int jobs_out_of_range(uint32_t jobs)
 {
 	return jobs < JOBS_MIN || jobs > BATON_POOL_JOBS_MAX;
+}
+
+int baton__pool_options_refused(const struct baton_pool_options *options)
+{
+	if (options->workers > BATON_POOL_WORKERS_MAX)
+		return baton__refused("baton_pool_create: workers is above BATON_POOL_WORKERS_MAX");
+	if (options->spares_max > BATON_POOL_SPARES_MAX &&
+	    options->spares_max != BATON_POOL_NO_SPARES)
+		return baton__refused("baton_pool_create: spares_max is out of range");
+	if (BATON__UNKNOWN(options))
+		return baton__refused("baton_pool_create: a word of _reserved is not zero");
+	if (!options->cpus != !options->cpu_count)
+		return baton__refused("baton_pool_create: of cpus and cpu_count one is missing");
+	for (size_t i = 0; i < options->cpu_count; i++)
+		if (options->cpus[i] < 0 || options->cpus[i] >= CPUS_MAX)
+			return baton__refused("baton_pool_create: cpus names no CPU");
+	return 0;
 }
 
 #define OUT_OF_RANGE(member) baton__refused("baton_pool_create: policy." member " is out of range")

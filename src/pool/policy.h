@@ -18,6 +18,9 @@
  * its range; then *policy has no meaning. */
 int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool_policy *asked);
 
+/* 0, or -EINVAL: a member of the options, without the policy's, is not valid. */
+int baton__pool_options_refused(const struct baton_pool_options *options);
+
 /* The mean of one round: `jobs` jobs took `took_ns`. */
 uint64_t baton__policy_per_job(uint64_t took_ns, uint32_t jobs);
 

@@ -39,8 +39,6 @@
 
 _Static_assert(BATON_POOL_WORKERS_MAX <= BATON__IDLE_WORKERS_MAX, "fields of the idle word");
 
-/* Higher CPU numbers are refused. */
-#define CPUS_MAX 65536
 #define SPARE_KEEP_NS (UINT64_C(10) * 1000000000U)
 
 static struct baton_pool *pool_of(struct baton_executor *executor)
@@ -233,23 +231,6 @@ static int await_zero(const uint32_t *word, uint64_t deadline_ns)
 
 /* ---- Creation ---- */
 
-static int check_pool_options(const struct baton_pool_options *options)
-{
-	if (options->workers > BATON_POOL_WORKERS_MAX)
-		return baton__refused("baton_pool_create: workers is above BATON_POOL_WORKERS_MAX");
-	if (options->spares_max > BATON_POOL_SPARES_MAX &&
-	    options->spares_max != BATON_POOL_NO_SPARES)
-		return baton__refused("baton_pool_create: spares_max is out of range");
-	if (BATON__UNKNOWN(options))
-		return baton__refused("baton_pool_create: a word of _reserved is not zero");
-	if (!options->cpus != !options->cpu_count)
-		return baton__refused("baton_pool_create: of cpus and cpu_count one is missing");
-	for (size_t i = 0; i < options->cpu_count; i++)
-		if (options->cpus[i] < 0 || options->cpus[i] >= CPUS_MAX)
-			return baton__refused("baton_pool_create: cpus names no CPU");
-	return 0;
-}
-
 static size_t spares_of(const struct baton_pool_options *options)
 {
 	if (options->spares_max == BATON_POOL_NO_SPARES)
@@ -332,7 +313,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 		return error;
 	if (!options)
 		options = &defaults;
-	error = check_pool_options(options);
+	error = baton__pool_options_refused(options);
 	if (!error)
 		error = baton__policy_fill(&policy, options->policy);
 	if (error)
@@ -468,7 +449,7 @@ BATON_EXPORT int baton_pool_await_until(struct baton_pool *pool, uint64_t deadli
 		return -EDEADLK;
 	/* Relaxed is enough: nothing is read after it. */
 	if (!load_acquire(&pool->state))
-		return -EINVAL;
+		return baton__refused("baton_pool_await*: the pool is not shut down");
 	return await_zero(&pool->live, deadline_ns);
 }
 

@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "base/probe.h"
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/trace.h"
 #include "core/callback.h"
 #include "wait/yield.h"
@@ -320,7 +321,8 @@ BATON_EXPORT int baton_future_wait_any_until(struct baton_future *const *futures
 	int status;
 
 	if (count == 0 || count > BATON_WAIT_ANY_MAX)
-		return -EINVAL;
+		return baton__refused("baton_future_wait_any*: count is 0, or above "
+		                      "BATON_WAIT_ANY_MAX");
 	status = wait_some(&wait);
 	if (!status && index)
 		*index = wait.index;

@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/fan_out.h>
 #include <baton/registry.h>
 #include <baton/timer.h>
@@ -90,6 +91,7 @@ struct old_call_options {
 	const struct baton_label *label;
 	baton_post_cancelled_fn cancelled;
 	uint64_t timeout_ns;
+	bool later;
 	uint64_t _reserved[4];
 };
 
@@ -185,6 +187,7 @@ SAME(call_options, arg);
 SAME(call_options, label);
 SAME(call_options, cancelled);
 SAME(call_options, timeout_ns);
+SAME(call_options, later);
 SAME(bound_config, tasks_hard);
 SAME(bound_config, bytes_max);
 SAME(bound_config, bytes_hard);

@@ -65,7 +65,7 @@ static bool is_zero(const void *bytes, size_t size)
 		cr_expect(is_zero(&macro, sizeof(macro)), "struct baton_" #name);                  \
 	} while (0)
 
-Test(options, a_macro_says_what_zero_says, .timeout = 5)
+Test(settings, a_macro_says_what_zero_says, .timeout = 5)
 {
 	SAYS_NOTHING(resource_config, BATON_RESOURCE_CONFIG_INIT);
 	SAYS_NOTHING(resource_config, BATON_RESOURCE_CONFIG_NAMED(NULL));
@@ -157,6 +157,27 @@ static int try_registry_options(const struct baton_registry_options *options, ui
 	return error ? error : baton_registry_destroy(registry);
 }
 
+static void *nothing_called(void *arg)
+{
+	return NULL;
+}
+
+static const struct baton_call_options base_call_options = {.fn = nothing_called};
+
+/* All three functions answer alike. */
+static int try_call_options(const struct baton_call_options *options, uint64_t *seen)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	struct baton_future *future = NULL;
+	const int error = baton_call_with(&resource, options, NULL);
+
+	cr_expect_eq(baton_post_with(&resource, options), error);
+	cr_expect_eq(baton_async_with(&resource, options, &future), error);
+	if (future)
+		baton_future_unref(future);
+	return error;
+}
+
 static const struct baton_fan_out_options base_fan_out_options = {.fn = visit};
 
 static int try_fan_out_options(const struct baton_fan_out_options *options, uint64_t *seen)
@@ -233,7 +254,7 @@ static int try_lanes_config(const struct baton_lanes_config *config, uint64_t *s
 		cr_expect_arr_neq(seen[0], seen[2], sizeof(seen[0]), #name "." #what);             \
 	} while (0);
 
-Test(options, a_member_that_is_0_has_its_default, .timeout = 20)
+Test(settings, a_member_that_is_0_has_its_default, .timeout = 20)
 {
 #include "option_rows.inc"
 }
@@ -261,7 +282,7 @@ static bool names(const char *text, const char *member)
 	} while (0);
 #define WRONG(name, what, value)
 
-Test(options, a_malformed_value_is_refused_by_its_name, .timeout = 20)
+Test(settings, a_malformed_value_is_refused_by_its_name, .timeout = 20)
 {
 	cr_assert_eq(baton_board_create(NULL, &board_of_the_watchdog), 0);
 	base_watchdog_options.board = board_of_the_watchdog;
@@ -278,7 +299,7 @@ Test(options, a_malformed_value_is_refused_by_its_name, .timeout = 20)
 		cr_expect(names(baton_refused(), "_reserved"), #name ": %s", baton_refused());     \
 	}
 
-Test(options, so_is_a_member_that_the_library_does_not_know, .timeout = 20)
+Test(settings, so_is_a_member_that_the_library_does_not_know, .timeout = 20)
 {
 	cr_assert_eq(baton_board_create(NULL, &board_of_the_watchdog), 0);
 	base_watchdog_options.board = board_of_the_watchdog;
@@ -288,6 +309,7 @@ Test(options, so_is_a_member_that_the_library_does_not_know, .timeout = 20)
 	UNKNOWN(timers_options)
 	UNKNOWN(registry_options)
 	UNKNOWN(fan_out_options)
+	UNKNOWN(call_options)
 	UNKNOWN(watchdog_options)
 	baton_board_destroy(board_of_the_watchdog);
 }
@@ -329,7 +351,7 @@ ENDS(resource_config)
 ENDS(bound_config)
 ENDS(lanes_config)
 
-Test(options, or_ends_the_process_where_no_error_is_returned, .timeout = 30)
+Test(settings, or_ends_the_process_where_no_error_is_returned, .timeout = 30)
 {
 #include "option_rows.inc"
 	knows_resource_config();
