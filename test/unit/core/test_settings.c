@@ -13,6 +13,7 @@
 #include <baton/admission.h>
 #include <baton/board.h>
 #include <baton/bound.h>
+#include <baton/call.h>
 #include <baton/error.h>
 #include <baton/fan_out.h>
 #include <baton/lane.h>
