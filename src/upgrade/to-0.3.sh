@@ -42,6 +42,8 @@ rules()
 		wait baton_resource_await 2
 		wait baton_admission_await 2
 		member baton_bound_config wait_ns timeout_ns
+		left-member baton_source_config priority is level, whose numbers begin with 1
+		left baton_source_set_priority is baton_source_set_level, whose levels begin with 1
 		left-member baton_call_options deadline is timeout_ns, a span from the call on
 	EOF
 }
