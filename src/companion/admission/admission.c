@@ -8,6 +8,7 @@
 #include <baton/timers.h>
 
 #include "base/atomic.h"
+#include "base/refused.h"
 #include "companion/admission/rules.h"
 
 #include <errno.h>
@@ -40,7 +41,9 @@ BATON_EXPORT int baton_admission_init(struct baton_admission *admission,
 	if (rules.grace_ns == 0)
 		rules.grace_ns = BATON_ADMISSION_GRACE;
 	memset(admission, 0, sizeof(*admission));
-	error = baton_rules_init(&admission->_rules, &rules, &baton__admission_events);
+	error = BATON__UNKNOWN(config)
+	                ? -EINVAL
+	                : baton_rules_init(&admission->_rules, &rules, &baton__admission_events);
 	if (!error && !timers)
 		error = baton_timers_default(&timers);
 	if (error)

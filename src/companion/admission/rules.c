@@ -6,6 +6,7 @@
 #include "companion/admission/rules.h"
 
 #include "base/platform.h"
+#include "base/refused.h"
 
 #include <errno.h>
 
@@ -54,7 +55,8 @@ BATON_EXPORT int baton_rules_init(struct baton_rules *rules,
 	if (copy.class_count > BATON_RULES_CLASSES_MAX || !durations_rise(&copy) ||
 	    !baton__rules_limits_nest(copy.limit, copy.class_count, copy.reserve))
 		return -EINVAL;
-	if (copy.policy > BATON_RULES_RANDOM || copy.stuck > BATON_RULES_GONE || !events->start)
+	if (copy.policy > BATON_RULES_RANDOM || copy.stuck > BATON_RULES_GONE || !events->start ||
+	    BATON__UNKNOWN(config))
 		return -EINVAL;
 	*rules = (struct baton_rules){._events = events, ._config = copy, ._random = copy.seed};
 	return 0;

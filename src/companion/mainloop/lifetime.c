@@ -4,6 +4,7 @@
  */
 #include "companion/mainloop/mainloop.h"
 
+#include "base/refused.h"
 #include "companion/mainloop/depend.h"
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
@@ -60,7 +61,7 @@ BATON_EXPORT int baton_mainloop_create(struct baton_mainloop *handle,
 	struct baton__mainloop *loop;
 	int error;
 
-	if (options && options->slice_ns > BATON_MAINLOOP_TIME_MAX)
+	if (options && (options->slice_ns > BATON_MAINLOOP_TIME_MAX || BATON__UNKNOWN(options)))
 		return -EINVAL;
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)

@@ -6,6 +6,7 @@
  * word alone; the inbox is taken whole. Progress: lock-free: a CAS fails only because of another
  * start, stop, run or post.
  */
+#include "base/refused.h"
 #include "companion/mainloop/depend.h"
 #include "companion/mainloop/descriptor.h"
 #include "companion/mainloop/places.h"
@@ -201,7 +202,7 @@ uint64_t baton__mainloop_due_after(const struct baton__mainloop *loop, uint64_t 
 
 static bool valid(const struct baton_source_config *config)
 {
-	if (!config || !config->fn || config->level > BATON_PRIORITIES)
+	if (!config || !config->fn || config->level > BATON_PRIORITIES || BATON__UNKNOWN(config))
 		return false;
 	switch (config->kind) {
 	case BATON_SOURCE_IDLE:

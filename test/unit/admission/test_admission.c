@@ -293,6 +293,8 @@ Test(admission, bad_arguments_are_errors_and_nothing_happens, .timeout = 10)
 	struct baton_admission_config bad = {.rules.limit = {1, 2, 1}};
 	struct baton_admission_config falling = {.rules.limit = {1, 1, 1},
 	                                         .rules.duration_ns = {3, 2, 1}};
+	struct baton_admission_config unknown = {.rules.limit = {1, 1, 1},
+	                                         ._reserved = {0, 0, 0, 1}};
 	struct baton_admitted zeroed = {.resource = NULL};
 	struct baton_future complete = BATON_PROMISE_INIT;
 	struct baton_admission other;
@@ -300,6 +302,7 @@ Test(admission, bad_arguments_are_errors_and_nothing_happens, .timeout = 10)
 
 	cr_assert_eq(baton_admission_init(&other, &bad), -EINVAL);
 	cr_assert_eq(baton_admission_init(&other, &falling), -EINVAL);
+	cr_assert_eq(baton_admission_init(&other, &unknown), -EINVAL);
 	hall_begin();
 	cr_assert_eq(baton_admission_await(&hall.admission), -EINVAL, "open");
 	cr_assert_eq(baton_admission_arrive(&hall.admission, &zeroed), -EINVAL);

@@ -29,6 +29,7 @@ Test(rules, a_config_that_makes_no_sense_is_refused, .timeout = 5)
 		{.limit = {1, 1, 1}, .duration_ns = {1, 0, 1}},
 		{.limit = {1, 1, 1}, .policy = (enum baton_rules_policy)3},
 		{.limit = {1, 1, 1}, .stuck = (enum baton_rules_stuck)2},
+		{.limit = {1, 1, 1}, ._reserved = {0, 0, 0, 1}},
 	};
 	static const struct baton_rules_events none = {.halt = on_halt};
 

@@ -324,9 +324,11 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	static struct baton_mainloop other;
 	static struct lettered o = {BATON_SOURCE_INIT(&other, &idle, "o"), 'o', NULL, 0};
 	struct baton_mainloop_options options = {.slice_ns = BATON_NEVER};
+	struct baton_mainloop_options unknown = {._reserved = {0, 0, 0, 1}};
 	struct baton_mainloop_stats stats;
 
 	cr_assert_eq(baton_mainloop_create(&loop, &options), -EINVAL);
+	cr_assert_eq(baton_mainloop_create(&loop, &unknown), -EINVAL);
 	virtual_loop(0);
 	cr_assert_eq(baton_mainloop_create(&other, NULL), 0);
 	START(a);
@@ -434,6 +436,7 @@ Test(mainloop_depend, a_config_that_cannot_run_is_refused, .timeout = 10)
 	static const struct baton_source_config bad[] = {
 		{.fn = NULL},
 		{.fn = lettered_run, .level = BATON_PRIORITIES + 1},
+		{.fn = lettered_run, ._reserved = {0, 0, 0, 1}},
 		{.fn = lettered_run, .kind = (enum baton_source_kind)(BATON_SOURCE_WRITABLE + 1)},
 		{.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM},
 		{.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .again = true},
