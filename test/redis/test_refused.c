@@ -284,6 +284,25 @@ Test(refused, leases_and_addresses_that_are_none)
 	baton_redis_destroy(redis);
 }
 
+Test(refused, members_that_the_library_does_not_know)
+{
+	struct baton_redis_options options = {.socket = server.socket, ._reserved = {1}};
+	const struct baton_redis_scheduler_options leading = {._reserved = {0, 1}};
+	const struct baton_redis_backend_options serving = {.name = "one", ._reserved = {0, 0, 1}};
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_scheduler *scheduler;
+	struct baton_redis_backend *backend;
+	char text[256];
+
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EINVAL);
+	cr_assert(strstr(text, "_reserved"), "%s", text);
+	cr_assert_eq(baton_redis_scheduler_create(redis, &leading, &scheduler), -EINVAL);
+	cr_assert(strstr(baton_redis_error(redis), "_reserved"));
+	cr_assert_eq(baton_redis_backend_create(redis, &serving, &backend), -EINVAL);
+	cr_assert(strstr(baton_redis_error(redis), "_reserved"));
+	baton_redis_destroy(redis);
+}
+
 Test(refused, without_memory_nothing_new_comes_and_what_runs_ends)
 {
 	struct baton_redis *redis[2] = {server_connect(&server), server_connect(&server)};

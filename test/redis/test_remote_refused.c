@@ -144,6 +144,9 @@ Test(remote_refused, options_and_servers_that_will_not_do_are_refused_with_a_tex
 	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.partitions = 4097}, text),
 	             -EINVAL);
 	cr_assert(strstr(text, "4096"), "%s", text);
+	cr_assert_eq(try_join(&server, &(struct baton_remote_options){._reserved = {1}}, text),
+	             -EINVAL);
+	cr_assert(strstr(text, "_reserved"), "%s", text);
 	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.lease_ns = 49 * MS}, text),
 	             -EINVAL);
 	cr_assert(strstr(text, "50 ms"), "%s", text);

@@ -6,6 +6,7 @@
 #include "companion/redis/redis.h"
 
 #include "base/platform.h"
+#include "base/refused.h"
 
 #include <baton/timer.h>
 
@@ -366,6 +367,8 @@ BATON_EXPORT int baton_redis_create(const struct baton_redis_options *options,
 		return -ENOMEM;
 	if (!copy_options(new, options))
 		return baton__redis_fail(new, -ENOMEM, "no memory");
+	if (options && BATON__UNKNOWN(options))
+		return baton__redis_fail(new, -EINVAL, BATON__REDIS_UNKNOWN);
 	if (!baton__redis_is_name(new->options.queue))
 		return baton__redis_fail(new, -EINVAL, "the queue's name is not one");
 	/* Again: another process may have loaded the functions meanwhile. */

@@ -105,6 +105,7 @@ void baton__redis_free_tls(struct baton_redis *redis);
 
 bool baton__redis_is_name(const char *name);
 bool baton__redis_is_lease(uint64_t ns);
+#define BATON__REDIS_UNKNOWN "a word of _reserved is not zero"
 #define BATON__REDIS_NO_LEASE "the lease is shorter than 50 ms, or longer than a day"
 int baton__redis_fail(struct baton_redis *redis, int error, const char *text);
 uint64_t baton__redis_clock(void);

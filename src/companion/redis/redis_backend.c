@@ -6,6 +6,7 @@
 #include "companion/redis/redis.h"
 
 #include "base/platform.h"
+#include "base/refused.h"
 
 #include <baton/timer.h>
 
@@ -376,6 +377,8 @@ BATON_EXPORT int baton_redis_backend_create(struct baton_redis *redis,
 		return baton__redis_fail(redis, -EINVAL, "the backend's name is not one");
 	if (options->lease_ns && !baton__redis_is_lease(options->lease_ns))
 		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_LEASE);
+	if (BATON__UNKNOWN(options))
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_UNKNOWN);
 	if (options->address &&
 	    strlen(options->address) >= sizeof(((struct baton_redis_note *)NULL)->text))
 		return baton__redis_fail(redis, -EINVAL,

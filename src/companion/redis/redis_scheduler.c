@@ -10,6 +10,7 @@
 #include "companion/redis/redis_scheduler.h"
 
 #include "base/platform.h"
+#include "base/refused.h"
 
 #include <baton/timer.h>
 
@@ -305,6 +306,8 @@ BATON_EXPORT int baton_redis_scheduler_create(struct baton_redis *redis,
 
 	if (options->lease_ns && !baton__redis_is_lease(options->lease_ns))
 		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_LEASE);
+	if (BATON__UNKNOWN(options))
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_UNKNOWN);
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return baton__redis_fail(redis, -ENOMEM, "no memory");

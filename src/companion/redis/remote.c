@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "base/refused.h"
 
 #include <baton/error.h>
 #include <baton/thread.h>
@@ -159,6 +160,8 @@ static int check_options(struct baton_remote *remote)
 		text = "a space has at most 4096 partitions";
 	else if (!baton__redis_is_lease(options->lease_ns))
 		text = BATON__REDIS_NO_LEASE;
+	else if (BATON__UNKNOWN(options))
+		text = BATON__REDIS_UNKNOWN;
 	if (!text)
 		return 0;
 	snprintf(remote->error, sizeof(remote->error), "%s", text);
