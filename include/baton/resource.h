@@ -128,8 +128,8 @@ struct baton_resource_config {
 	 *   the functions of tasks, calls,   | `cancelled`, a timer's `dropped`: also called by
 	 *     posts, asyncs, timers, ...     |   threads without the baton
 	 *   `failed`: in its task's pair     | finalisers: the resource may be gone
-	 *   batch_begin, batch_end: a pair   | name_of
-	 *     each, unless a task flushes    |
+	 *   batch_begin, batch_end: a pair   | what is told of a future's end: after `leave`
+	 *     each, unless a task flushes    | name_of
 	 *   a bound's `high` and `low`       |
 	 *
 	 * Pairs nest on a thread: a task that submits or waits may run tasks of other resources. A
