@@ -67,6 +67,8 @@ void deed_async(struct site *site);
 void deed_call(struct site *site);
 void deed_try_call(struct site *site);
 void deed_then(struct site *site);
+/* At a round's end: each function that is told of an end has been called. */
+void deed_all_told(void);
 void deed_stale(struct site *site);
 void deed_early(struct site *site);
 void deed_give_reference(const struct open *open);

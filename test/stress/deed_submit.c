@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "actor.h"
 #include "engine.h"
@@ -224,6 +226,39 @@ static struct note *then_task(const struct open *open, struct site *site, struct
 	return note;
 }
 
+/* ---- Functions that are told ---- */
+
+static struct baton_resource nobodys = BATON_RESOURCE_INIT(NULL);
+static atomic_uint told_left; /* that were registered, and have not been called */
+
+static void on_end(void *arg)
+{
+	int error = baton_try_call(&nobodys, errand_call, NULL, NULL);
+
+	free(arg);
+	if (error != -EDEADLK)
+		report(NULL, NULL, "a call in a function that is told of an end: %d", error);
+	atomic_fetch_sub(&told_left, 1);
+}
+
+static void then_told(const struct open *open)
+{
+	struct baton_continuation *continuation = malloc(sizeof(*continuation));
+
+	MUST(continuation);
+	atomic_fetch_add(&told_left, 1);
+	baton_continuation_function(continuation, on_end, continuation);
+	baton_future_then(open->future, continuation);
+}
+
+void deed_all_told(void)
+{
+	unsigned left = atomic_load(&told_left);
+
+	if (left)
+		report(NULL, NULL, "%u functions were not told of an end", left);
+}
+
 /* A task or a job for when one of our futures is complete; or two tasks, in this order. */
 void deed_then(struct site *site)
 {
@@ -233,6 +268,8 @@ void deed_then(struct site *site)
 
 	if (!deed_take(&open))
 		return;
+	if (random_one_in(&self->random, 2))
+		then_told(&open);
 	switch (random_below(&self->random, 4)) {
 	case 0:
 		then_job(&open);

@@ -95,6 +95,7 @@ uint64_t round_run(uint64_t number, uint64_t operations_max, uint64_t duration_n
 	sites_end();
 	watch_pause(1);
 	deed_collect_everybodys();
+	deed_all_told();
 	operations = verdict();
 	cell_check_all();
 	note_forget_all();
