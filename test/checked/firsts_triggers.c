@@ -61,7 +61,7 @@ FIRST(baton_trigger_stop_wait)
 
 FIRST(baton_trigger_stop_wait_until)
 {
-	MUST(!baton_trigger_stop_wait_until(&trigger, past));
+	MUST(!baton_trigger_stop_wait_until(&trigger, 1));
 }
 
 FIRST(baton_stopped_complete)

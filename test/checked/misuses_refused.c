@@ -2,6 +2,8 @@
 /* What was refused, in the list that libbaton-checked keeps. */
 #include "misuses.h"
 
+#include <baton/trigger.h>
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,10 +13,11 @@
 /* The ordinary library has no such function. */
 extern size_t baton_checked_refusals(int fd) __attribute__((weak));
 
-static void fire_nothing(struct baton_trigger *trigger, uint64_t fires)
+static int fire_nothing(struct baton_trigger *trigger, uint64_t fires)
 {
 	(void)trigger;
 	(void)fires;
+	return 0;
 }
 
 static void end_list(size_t lines)
@@ -25,7 +28,7 @@ static void end_list(size_t lines)
 
 void refused_at_exit(void)
 {
-	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, fire_nothing, NULL);
+	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, fire_nothing);
 	struct baton_future *future;
 
 	baton_task_init(&second, nothing, NULL);

@@ -42,9 +42,10 @@ static void *notes_call(void *arg)
 	return arg;
 }
 
-static void trigger_runs(struct baton_trigger *trigger, uint64_t fires)
+static int trigger_runs(struct baton_trigger *trigger, uint64_t fires)
 {
 	atomic_fetch_add(&inside.ran, 1);
+	return 0;
 }
 
 static int item_runs(struct baton_resource *resource, void *arg, size_t index)
@@ -82,7 +83,7 @@ static int by_trigger(struct inside *in)
 {
 	static struct baton_trigger trigger;
 
-	baton_trigger_init(&trigger, in->idle, trigger_runs, NULL);
+	baton_trigger_init(&trigger, in->idle, trigger_runs);
 	return baton_trigger_fire(&trigger);
 }
 
