@@ -7,19 +7,19 @@
 # BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
-FOLDERS := base thread future core hooks wait call executor queue pool timer module inspect \
-	companion/admission
+FOLDERS := base thread future core hooks wait call executor queue pool timer module inspect
 # Programs: each above all layers.
 PROGRAM_FOLDERS := top
 # What libbaton-checked has above all layers.
 CHECKING_FOLDERS := checked
 # Libraries of their own beside libbaton, below src/companion, lowest first; they are above its
 # folders. Each has HEADERS_NAME in include/baton, and a .mk, which says what it needs.
-COMPANIONS := mainloop redis
+COMPANIONS := mainloop admission redis
 HEADERS_mainloop := mainloop
+HEADERS_admission := admission rules
 HEADERS_redis := redis remote
 # These need libbaton alone, and are tested with it.
-PLAIN_COMPANIONS := mainloop
+PLAIN_COMPANIONS := mainloop admission
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
@@ -266,7 +266,7 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 	$(Q)test/man.sh build/man build/html
 
 # ---- The products that are more than a folder of the library; what goes beyond unit tests ----
-include test/admission/admission.mk src/top/top.mk examples/broker/broker.mk \
+include src/top/top.mk examples/broker/broker.mk \
 	examples/examples.mk $(foreach c,$(COMPANIONS),src/companion/$c/$c.mk) \
 	src/checked/checked.mk test/bench/bench.mk test/checks.mk test/fuzz/fuzz.mk
 all: $(TOP) $(PC_FILES) $(call companion_made,$(COMPANIONS_MADE))

@@ -106,14 +106,35 @@ int main(void)
 	       baton_mainloop_run(&loop, 1) != 1 || baton_mainloop_destroy(&loop);
 }
 EOF
+cat >"$tmp/companions/admission.c" <<'EOF'
+#include <baton/admission.h>
+static int run(struct baton_task *task)
+{
+	return task ? 0 : -1;
+}
+int main(void)
+{
+	static const struct baton_admission_config config = {.rules = {.limit = {1, 1, 1}}};
+	static struct baton_admission admission;
+	static struct baton_admitted admitted;
+	struct baton_future outcome = BATON_PROMISE_INIT;
+	if (baton_admission_init(&admission, &config))
+		return 1;
+	baton_admitted_init(&admitted, 0, run);
+	admitted.outcome = &outcome;
+	return baton_admission_arrive(&admission, &admitted) ||
+	       baton_admission_close(&admission, BATON_ADMISSION_RUN) ||
+	       baton_admission_await(&admission, NULL) || baton_future_status(&outcome);
+}
+EOF
 cat >"$tmp/companions/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.10)
 project(companions C)
-find_package(baton REQUIRED COMPONENTS mainloop OPTIONAL_COMPONENTS nonesuch)
+find_package(baton REQUIRED COMPONENTS mainloop admission OPTIONAL_COMPONENTS nonesuch)
 if(baton_nonesuch_FOUND)
 	message(FATAL_ERROR "a component that is not there is found")
 endif()
-foreach(companion mainloop)
+foreach(companion mainloop admission)
 	add_executable(${companion}-shared ${companion}.c)
 	target_link_libraries(${companion}-shared baton::${companion})
 	add_executable(${companion}-static ${companion}.c)
@@ -131,7 +152,7 @@ by_cmake || {
 	cat "$tmp/cmake.log"
 	fail "programs with companions do not build with CMake"
 }
-for companion in mainloop; do
+for companion in mainloop admission; do
 	source=$tmp/companions/$companion.c
 	# shellcheck disable=SC2046 # words, on purpose
 	$cc -std=c11 -o "$tmp/companions/shared" "$source" \

@@ -8,7 +8,6 @@
 
 #include <baton.h>
 
-#include <baton/admission.h>
 #include <baton/blocking.h>
 #include <baton/board.h>
 #include <baton/bound.h>
@@ -25,7 +24,6 @@
 #include <baton/manual.h>
 #include <baton/parallel.h>
 #include <baton/registry.h>
-#include <baton/rules.h>
 #include <baton/stats.h>
 #include <baton/stop.h>
 #include <baton/suspend.h>

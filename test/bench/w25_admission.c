@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include <baton/admission.h>
 #include <baton/all.h>
 
 #define BACKENDS 100U

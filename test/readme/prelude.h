@@ -4,6 +4,7 @@
 #define BATON_TEST_README_PRELUDE_H
 
 #include <baton/all.h>
+#include <baton/admission.h>
 #include <baton/mainloop.h>
 
 #include <errno.h>

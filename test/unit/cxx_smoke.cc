@@ -4,6 +4,7 @@
  * initialiser macro is a constant initialiser, and what they declare links and runs.
  */
 #include <baton/all.h>
+#include <baton/admission.h>
 #include <baton/mainloop.h>
 #include <baton/redis.h>
 #include <baton/remote.h>

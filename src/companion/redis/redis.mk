@@ -18,11 +18,11 @@ build/redis/functions.c: $(REDIS_FUNCTIONS) src/companion/redis/redis.mk
 
 $(call needs,redis,$(REDIS_SOURCES),$(VARIANTS))
 COMPANIONS_MADE += $(if $(HAVE_REDIS),redis)
-$(call companion,redis,$(REDIS_SOURCES) redis/functions.c,$(REDIS_LIBS))
+$(call companion,redis,$(REDIS_SOURCES) redis/functions.c,$(REDIS_LIBS),admission)
 
-# A program that links both libraries. Like `program` in the Makefile.
+# A program that links all libraries. Like `program` in the Makefile.
 redis_program = $(call needs,redis,$(filter %.c,$2),$(filter-out build/checked,$(or $5,build))) \
-	$(call program,$1,$2 libbaton-redis.a libbaton.a,$(REDIS_LIBS) $3,$4,$5)
+	$(call program,$1,$2 libbaton-redis.a $(TESTED),$(REDIS_LIBS) $3,$4,$5)
 
 # ---- Its examples ----
 QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend)
