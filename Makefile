@@ -386,6 +386,7 @@ check-install: all | build/deps/test ## install, build the README's example, uni
 
 tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: what can be checked
 	$(Q)test/tidy.sh
+	$(Q)test/tidy_selftest.sh
 	$(Q)test/claims.sh
 
 # $1: a map; $2: the headers of its library.

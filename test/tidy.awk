@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The rules of test/tidy.sh. Variables: layers, the folders of src, lowest first;
-# broker_layers, those of the broker.
+# companion_headers, the public headers of the companions, without ".h"; broker_layers, the folders
+# of the broker.
 #
 # In a C file, `code` is the current line without comments and with empty strings; comments are
 # counted, so that an ordering tag's two ends can be told from one comment that names it twice.
@@ -109,10 +110,27 @@ function finish_file()
 		complain(file ":" function_start, "no closing brace in column 1 ends this function")
 }
 
+# A companion stands on the public interface; nothing that is not a companion includes its headers.
+function check_companion(name,    own)
+{
+	own = FILENAME ~ /^src\/companion\// ? folder_of(FILENAME) : ""
+	if (own != "" && name ~ /^"/ && name !~ /^"base\// && index(name, "\"" own "/") != 1)
+		here("a companion includes public headers, base/ and its own folder only: use " \
+		     "the public interface, or improve it")
+	if (name !~ /^<baton\//)
+		return
+	sub(/^<baton\//, "", name)
+	sub(/\.h>.*/, "", name)
+	if (own == "" && name in of_companion && !(in_public && stem(FILENAME) in of_companion))
+		here("<baton/" name ".h> belongs to a companion, which is above all folders")
+}
+
 function check_include(line,    name, level)
 {
 	name = line
 	sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
+	if (in_src || in_public)
+		check_companion(name)
 	if (in_public && name !~ /^<(stdbool\.h|stddef\.h|stdint\.h|time\.h|baton(\/[a-z_]+)?\.h)>/)
 		here("a public header includes <stdbool.h>, <stddef.h>, <stdint.h>, <time.h> " \
 		     "and <baton/...> only")
@@ -269,6 +287,8 @@ BEGIN {
 	count = split(layers, word, " ")
 	for (i = 1; i <= count; i++)
 		layer[word[i]] = i
+	for (i = split(companion_headers, word, " "); i > 0; i--)
+		of_companion[word[i]] = 1
 	broker_top = split(broker_layers, word, " ") + 1
 	for (i = 1; i < broker_top; i++)
 		broker_layer[word[i]] = i

@@ -9,6 +9,7 @@ listed()
 	sed -e ':a' -e '/\\$/{N; s/\\\n//; ba' -e '}' Makefile | sed -n "s/^$1 := //p"
 }
 companions=$(listed COMPANIONS)
+companion_headers=$(for name in $companions; do listed "HEADERS_$name"; done)
 layers="$(listed FOLDERS) $(for name in $companions; do echo "companion/$name"; done) \
 	$(listed PROGRAM_FOLDERS) $(listed CHECKING_FOLDERS)"
 sources='src/*/*.[ch] src/*/*/*.[ch]'
@@ -20,7 +21,8 @@ find src include examples test .ci \
 trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 
 # shellcheck disable=SC2046 # one file per word; none has a space
-LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f test/tidy.awk \
+LC_ALL=C awk -v layers="$(echo $layers)" -v companion_headers="$(echo $companion_headers)" \
+	-v broker_layers="$broker_layers" -f test/tidy.awk \
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile examples/*.mk */*/*.mk \
 	src/companion/*/*.mk
 LC_ALL=C awk -f test/structure.awk $sources
