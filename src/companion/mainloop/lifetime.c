@@ -11,20 +11,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* So many tasks of the loop's resource, sources included, run before the executor's next job. */
 #define QUANTUM 1024
 
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop)
 {
-	struct timespec now;
-
 	/* Relaxed: a time. */
-	if (loop->options.deterministic)
-		return load_relaxed(&loop->virtual_now);
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * BATON_SECOND + (uint64_t)now.tv_nsec;
+	return loop->options.deterministic ? load_relaxed(&loop->virtual_now) : baton_now();
 }
 
 static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_options *options)

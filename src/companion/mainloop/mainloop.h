@@ -46,8 +46,8 @@
 
 #include <baton/loop.h>
 #include <baton/mainloop.h>
-#include <baton/loop.h>
 #include <baton/thread.h>
+#include <baton/time.h>
 
 #include "base/atomic.h"
 #include "base/count.h"
