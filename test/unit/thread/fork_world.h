@@ -20,7 +20,6 @@
 #include <baton/inline.h>
 #include <baton/label.h>
 #include <baton/lane.h>
-#include <baton/parallel.h>
 #include <baton/loop.h>
 #include <baton/manual.h>
 #include <baton/parallel.h>
