@@ -34,6 +34,34 @@ Test(parallel_pool, runs_alone_with_a_pool_that_is_shut_down, .timeout = 10)
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
+/* A job that shuts its pool down, and then runs a loop. */
+static void shut_down_and_loop(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+	struct marks *marks = marks_create(INDICES);
+
+	work->result = baton_pool_shutdown(work->pool);
+	if (!work->result)
+		work->result = baton_parallel_for(work->pool, INDICES, 1, mark, marks);
+	work->number = atomic_load(&marks->elsewhere);
+	free(marks);
+	work_finish(work);
+}
+
+Test(parallel_pool, runs_alone_in_a_job_of_a_pool_that_is_shut_down, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct work *work = works_create(1, pool, NULL);
+
+	baton_plain_job_init(&work->job, shut_down_and_loop, NULL);
+	cr_assert_eq(baton_pool_submit(pool, &work->job), 0);
+	until_at_least(&work->ran, 1);
+	cr_assert_eq(work->result, 0);
+	cr_assert_eq(work->number, 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	free(work);
+}
+
 Test(parallel_pool, runs_alone_while_no_worker_is_free, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(2);
