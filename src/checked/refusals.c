@@ -26,6 +26,7 @@
 struct refusal {
 	const char *function;
 	const void *caller;
+	const char *why; /* -EINVAL: which argument it was, a constant; else NULL */
 	int error;
 	char name[NAME_MAX_SIZE]; /* a copy: the resource's own may be gone */
 	uint64_t count;
@@ -41,7 +42,8 @@ static struct {
 static bool is_same(const struct refusal *one, const struct refusal *other)
 {
 	return one->function == other->function && one->caller == other->caller &&
-	       one->error == other->error && strcmp(one->name, other->name) == 0;
+	       one->error == other->error && one->why == other->why &&
+	       strcmp(one->name, other->name) == 0;
 }
 
 static void lock_list(void)
@@ -60,9 +62,12 @@ void baton__check_refused(const struct baton_resource *resource, int error, cons
                           const void *caller)
 {
 	const char *name = resource ? baton__name(resource) : NULL;
-	struct refusal refusal = {function, caller, error, "", 1};
+	struct refusal refusal = {
+		.function = function, .caller = caller, .error = error, .count = 1};
 	size_t i = 0;
 
+	if (error == -EINVAL)
+		refusal.why = baton_refused();
 	(void)snprintf(refusal.name, sizeof(refusal.name), "%s", name ? name : "(no name)");
 	lock_list();
 	while (i < list.count && !is_same(&list.refusals[i], &refusal))
@@ -80,12 +85,15 @@ static void say_refusal(const struct refusal *refusal, char *text, size_t size)
 {
 	char place[BATON__PLACE_TEXT];
 	const char *program = program_invocation_short_name;
+	/* Behind the function, which the line has already. */
+	const char *why =
+		refusal->why ? strstr(refusal->why, ": ") + 2 : baton_error_text(refusal->error);
 
 	/* The call lies before the address to which it returns. */
 	(void)baton__place_text(place, program, (uintptr_t)refusal->caller - 1);
 	(void)snprintf(text, size, "refused: %s: \"%s\": %s (%d), %" PRIu64 " time%s, called at %s",
-	               refusal->function, refusal->name, baton_error_text(refusal->error),
-	               refusal->error, refusal->count, refusal->count == 1 ? "" : "s", place);
+	               refusal->function, refusal->name, why, refusal->error, refusal->count,
+	               refusal->count == 1 ? "" : "s", place);
 }
 
 /* Calls `print` for each line. Returns the number of lines. */

@@ -116,6 +116,7 @@ static const struct row {
          refused_at_exit,
          {"refused: baton_submit: \"topic/7\": the resource is closed (-32), 1 time, called at "
           "misuses+0x",
+          "refused: baton_call_with: \"topic/7\": the label's lane is not below",
           "refused: baton_call: \"topic/7\"",
           "refused: baton_post: \"topic/7\": the resource is closed (-32), 3 times",
           "refused: baton_async: \"topic/7\"", "refused: baton_trigger_fire: \"topic/7\""},

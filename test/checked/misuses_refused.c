@@ -31,7 +31,11 @@ void refused_at_exit(void)
 	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, fire_nothing);
 	struct baton_future *future;
 
+	static const struct baton_label nowhere = {.lane = BATON_LANES_MAX};
+	const struct baton_call_options malformed = {.fn = call_nothing, .label = &nowhere};
+
 	baton_task_init(&second, nothing, NULL);
+	BATON_IGNORE(baton_call_with(&topic, &malformed, NULL));
 	(void)baton_resource_close(&topic);
 	BATON_IGNORE((baton_submit)(&topic, &second));
 	BATON_IGNORE((baton_call)(&topic, call_nothing, NULL, NULL));
