@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WORDS_MAX 5
+#define WORDS_MAX 6
 
 static const struct row {
 	const char *name;
