@@ -75,7 +75,7 @@ SIM_VERB(context, SIM_OK)
 }
 
 /* Waits for it; it is over, and so is its pair. */
-SIM_VERB(outside, SIM_OK)
+SIM_VERB(unpaired, SIM_OK)
 {
 	sim_require(baton_future_wait(&note->future) == 0);
 	sim_require(left[note - notes] || note->fate != SIM_RAN);
@@ -85,21 +85,21 @@ SIM_VERB(outside, SIM_OK)
 }
 
 SIM_SCRIPT(context_waiters, 1, "two submit and wait; they are told after their tasks' pairs",
-           "context; futures a b | A: submit a; outside a | B: submit b; outside b")
+           "context; futures a b | A: submit a; unpaired a | B: submit b; unpaired b")
 
 SIM_SCRIPT(context_hand_off, 1, "limit 1: the pairs follow the baton to the executor's thread",
            "context; limit 1; quantum 1; futures a b"
-           "| A: submit a; outside a"
-           "| B: submit b c; outside b")
+           "| A: submit a; unpaired a"
+           "| B: submit b c; unpaired b")
 
 SIM_SCRIPT(context_helper, 1, "a helper's pairs, beside the executor's thread",
-           "context; queued a b | A: outside a | B: outside b")
+           "context; queued a b | A: unpaired a | B: unpaired b")
 
 SIM_SCRIPT(context_cancelled, 1, "a cancelled task has no pair",
-           "context; queued a b | A: cancel a | B: outside b")
+           "context; queued a b | A: cancel a | B: unpaired b")
 
 SIM_SCRIPT(context_hooks, 1, "the hooks have pairs of their own",
-           "context; hooks; queued a b; futures c | A: outside a | B: submit c; outside c")
+           "context; hooks; queued a b; futures c | A: unpaired a | B: submit c; unpaired c")
 
 SIM_SCRIPT_FROZEN(context_frozen, "a stopped runner, perhaps in enter or leave",
                   "other 10; context; futures h; elsewhere g h | A: submit a b"
