@@ -107,7 +107,7 @@ static void drive_windowed_cancels(void)
 {
 	(void)baton_manual_run_until_idle(scene.manual);
 	for (size_t i = scene.count; i > 0; i--)
-		BATON_IGNORE(baton_window_cancel_task(&scene.pieces[i - 1].windowed.task));
+		(void)baton_window_cancel_task(&scene.pieces[i - 1].windowed.task);
 	scene.ran += scene.count;
 }
 
@@ -120,7 +120,7 @@ static void drive_windowed_cancels_queued(void)
 	for (size_t i = 0; i < scene.count; i++) {
 		baton_task_init(&other, runs, NULL);
 		BATON_IGNORE(baton_submit_later(&scene.resource, &other));
-		BATON_IGNORE(baton_window_cancel_task(&scene.pieces[i].windowed.task));
+		(void)baton_window_cancel_task(&scene.pieces[i].windowed.task);
 		(void)baton_manual_run_until_idle(scene.manual);
 	}
 }
