@@ -148,7 +148,7 @@ FIRST(baton_io_stop_wait)
 
 FIRST(baton_io_stop_wait_until)
 {
-	MUST(!baton_io_stop_wait_until(&io, past));
+	MUST(!baton_io_stop_wait_until(&io, 1));
 	watch();
 }
 
