@@ -179,7 +179,8 @@ static void run_submit_inline(const void *setup, double *values)
 	struct baton_task task = BATON_TASK_INIT(w1_count_task, NULL);
 
 	w1_begin(NULL);
-	W1_TIMED(values, w1_chunks(), 1, (void)baton_submit_inline(&w1_subject.resource, &task));
+	W1_TIMED(values, w1_chunks(), 1,
+	         BATON_IGNORE(baton_submit_inline(&w1_subject.resource, &task)));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
@@ -237,7 +238,8 @@ static void run_call_inline(const void *setup, double *values)
 
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1,
-	         (void)baton_call_inline(&w1_subject.resource, count_call, &w1_subject, NULL));
+	         BATON_IGNORE(
+			 baton_call_inline(&w1_subject.resource, count_call, &w1_subject, NULL)));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 

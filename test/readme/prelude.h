@@ -53,12 +53,19 @@ struct render {
 	struct baton_future gone;
 };
 
+struct request {
+	struct baton_future answer;
+	struct baton_continuation when_answered;
+};
+
 struct client {
 	struct baton_tag tag;
 };
 
 extern struct session *session, *store;
 extern struct publish *publish;
+extern struct request *request;
+void on_answer(void *request);
 extern struct resend *resend;
 extern struct topic *topic, *other;
 extern struct client *client;

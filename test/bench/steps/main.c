@@ -71,7 +71,7 @@ static void submit(unsigned n)
 static void submit_inlined(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		(void)baton_submit_inline(&resource, &tasks[i]);
+		BATON_IGNORE(baton_submit_inline(&resource, &tasks[i]));
 }
 
 static void submit_future(unsigned n)
@@ -89,7 +89,7 @@ static void call(unsigned n)
 static void call_inlined(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		(void)baton_call_inline(&resource, count, NULL, NULL);
+		BATON_IGNORE(baton_call_inline(&resource, count, NULL, NULL));
 }
 
 static void post(unsigned n)
