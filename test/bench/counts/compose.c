@@ -93,19 +93,6 @@ static void loops(void)
 			abort();
 }
 
-static int no_chunk(void *arg, size_t begin, size_t end)
-{
-	return 0;
-}
-
-/* Chunks of 1,000 indices: more than a quarter of what is left. */
-static void loops(void)
-{
-	for (int i = 0; i < ROUNDS; i++)
-		if (baton_parallel_for(one_worker, 3000, 1000, no_chunk, NULL))
-			abort();
-}
-
 static void row(const char *path, struct counts limit, void (*way)(void), double tasks)
 {
 	struct bench_counts before;
