@@ -230,6 +230,7 @@ INSTALLED = $(call into,$(HEADERS),include,$(INCLUDEDIR)) $(call into,$(TOP),bui
 	$(call into,$(PC_FILES),build,$(LIBDIR)) \
 	$(call into,$(CMAKE_FILES),build/cmake,$(LIBDIR)/cmake/baton) \
 	$(call into,src/gdb/baton-gdb.py,src/gdb,$(DATADIR)) \
+	$(call into,src/upgrade/to-0.3.sh,src/upgrade,$(DATADIR)) \
 	$(call into,$(wildcard src/bpftrace/*.bt),src/bpftrace,$(DATADIR)) \
 	$(call into,$(MAN_PAGES:%=build/man/%),build/man,$(MANDIR))
 
@@ -315,7 +316,7 @@ STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broke
 	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
 	check-fuzz-corpus check-checked-examples check-examples check-chat check-symbols \
 	check-budget check-commit check-sanitizer check-probes tidy check-readme check-shared \
-	check-cxx check-deps check-load
+	check-upgrade check-cxx check-deps check-load
 # Alone: they search for so many seconds.
 STEPS_ALONE := check-stress check-checked check-admission
 
@@ -381,6 +382,10 @@ check-deps: ## what is said where something is missing
 check-readme: | build/deps/build ## the README's pieces of code compile
 	$(Q)CC='$(CC)' test/readme/check.sh
 
+check-upgrade: | build/deps/build ## programs of 0.2: what changes does not compile; the script
+	$(Q)CC='$(CC)' test/upgrade/forms.sh
+	$(Q)CC='$(CC)' test/upgrade/check.sh
+
 check-install: all | build/deps/test ## install, build the README's example, uninstall
 	$(Q)MAKE='$(MAKE)' CC='$(CC)' CXX='$(CXX)' test/install.sh
 
@@ -412,7 +417,7 @@ install: all ## to PREFIX (/usr/local), below DESTDIR
 	$(Q)set -e; for pair in $(INSTALLED); do \
 		from=$${pair%%:*}; to="$(DESTDIR)$${pair#*:}"; mkdir -p "$${to%/*}"; \
 		if [ -h "$$from" ]; then ln -sf "$$(readlink "$$from")" "$$to"; \
-		else install -m $$(case $$to in */bin/*) echo 755 ;; *) echo 644 ;; esac) \
+		else install -m $$(case $$to in */bin/* | *.sh) echo 755 ;; *) echo 644 ;; esac) \
 			"$$from" "$$to"; fi; done
 
 uninstall: ## the same list, backwards

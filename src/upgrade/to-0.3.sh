@@ -23,8 +23,18 @@ fi
 #   rename OLD NEW              a name that is baton's alone
 #   member STRUCT OLD NEW       a member of `struct STRUCT`: in its initialisers, and of variables
 #                               and parameters that the file declares
-#   left NAME TEXT              a name that is left to you: TEXT says what to do
+#   zero STRUCT OLD NEW NAME [names]
+#                               as member; a value of 0, which meant something else, is NAME. Values
+#                               that are not a number or name of baton's (names: not a name), and
+#                               initialisers without the member, are left to you
+#   calls NAME COUNT TEXT       a call with so many arguments is left to you: TEXT says what to do
+#   result NAME TEXT            a call whose result is used is left to you
+#   left NAME TEXT              a name that is left to you
 #   left-member STRUCT OLD TEXT the same for a member
+#   include HEADER NEW          in place of #include <HEADER>
+#   split HEADER PREFIX ...     a file that includes a header of baton's, but neither HEADER nor
+#                               baton/all.h, and uses a name that begins so, includes HEADER, too
+#   beside HEADER PREFIX ...    the same, also where the file includes baton/all.h
 rules()
 {
 	cat <<-'EOF'
@@ -42,8 +52,42 @@ rules()
 		wait baton_resource_await 2
 		wait baton_admission_await 2
 		member baton_bound_config wait_ns timeout_ns
-		left-member baton_source_config priority is level, whose numbers begin with 1
+		zero baton_resource_config capture_limit capture_max BATON_CAPTURE_NONE
+		member baton_resource_config capture_limit_ns capture_ns
+		member baton_resource_config hold_completions delay_completions
+		rename BATON_CAPTURE_LIMIT BATON_CAPTURE_MAX
+		rename BATON_DETACH_HOLD BATON_DETACH_EXCLUSIVE
+		zero baton_source_config priority level BATON_PRIORITY_HIGHEST names
 		left baton_source_set_priority is baton_source_set_level, whose levels begin with 1
+		left baton_labelled is a task whose type has a stamp: baton/task.h, baton/label.h
+		left baton_labelled_init is baton_task_init_of, of a type that has a stamp
+		left baton_windowed is a task whose type has a window: baton/window.h
+		left baton_windowed_init is baton_task_init_of and baton_window_part_init
+		left baton_windowed_cancel is baton_window_cancel_task, which is given the task
+		left baton_task_init_typed is baton_task_init_of, which empties the type's parts
+		rename BATON_TYPED_TASK_INIT BATON_TASK_INIT_OF
+		left baton_post_or is baton_post_with: its options have cancelled (baton/call.h)
+		calls baton_trigger_init 4 has no cancelled, and a function that returns an int: 0
+		calls BATON_TRIGGER_INIT 3 has no cancelled, and a function that returns an int: 0
+		calls baton_timer_stop_then 2 calls baton_stopped_complete, of the promise
+		result baton_timer_stop returns a struct: .met is an enum baton_stop
+		result baton_timer_stop_then returns a struct: .met is an enum baton_stop
+		result baton_timer_disarm returns nothing: ask baton_timer_state
+		result baton_trigger_stop returns a struct: .met is an enum baton_stop
+		result baton_io_stop returns a struct: .met is an enum baton_stop
+		rename BATON_TIMER_GONE BATON_GONE
+		rename BATON_IO_GONE BATON_GONE
+		include baton.h baton/all.h
+		include baton/labelled.h baton/label.h
+		include baton/task_type.h baton/task.h
+		split baton/call.h baton_post_with baton_async_with baton_call_with baton_call_opt
+		split baton/loop.h baton_loop
+		split baton/manual.h baton_manual
+		split baton/stats.h baton_resource_stats baton_resource_set_stats
+		split baton/timers.h baton_timers_ BATON_TIMERS_
+		beside baton/admission.h baton_admission baton_admitted BATON_ADMISSION
+		beside baton/rules.h baton_rules BATON_RULES
+		beside baton/mainloop.h baton_mainloop baton_source BATON_MAINLOOP BATON_SOURCE
 		left-member baton_call_options deadline is timeout_ns, a span from the call on
 	EOF
 }
@@ -163,6 +207,20 @@ function rewrite_wait(name, position, new,    at, n, deadline) {
 	}
 }
 
+function leave_calls(name, count, text_of,    at) {
+	for (at = find(name, 1); at; at = find(name, at + 1))
+		if (arguments(at, name) == count)
+			leave(at + length(name), name " " text_of)
+}
+
+# A call is a statement behind ; { } ) or else, and new code takes a member of the result.
+function used_result(name, text_of,    at) {
+	for (at = find(name, 1); at; at = find(name, at + 1))
+		if (arguments(at, name) > 0 && substr(mask, close_at + 1) !~ "^" S "[.]" &&
+				substr(mask, 1, at - 1) !~ "([;{})]|[^a-z_]else)" S "$")
+			leave(at + length(name), name " " text_of)
+}
+
 function rename(old, new,    at) {
 	for (at = find(old, 1); at; at = find(old, at + length(new)))
 		replace(at, length(old), new)
@@ -181,21 +239,24 @@ function closing(at,    depth, c) {
 }
 
 # Initialisers of the struct: `struct S name = {...}`, `(struct S){...}`, `name[] = {{...}}`. And
-# names that are declared with the type: `name.old`, `name->old`, also behind other members.
-function rewrite_member(type, old, new, note,    at, rest, from, to, names, list, i, n, word) {
+# names that are declared with the type: `name.old`, `name->old`, `name[i].old`.
+function rewrite_member(type, old, new,    at, rest, from, list, seen, i, n, word) {
 	n = 0
 	for (at = find(type, 1); at; at = find(type, at + 1)) {
 		rest = substr(mask, at + length(type))
+		word = ""
 		if (match(rest, "^" S "[)]?(" S WORD S "(\\[[^]]*\\])*" S "=)?" S "\\{")) {
 			from = at + length(type) + RLENGTH - 1
 			rest = substr(rest, 1, RLENGTH)
-			to = closing(from)
-			members_in(from, to, old, new, note)
 			if (match(rest, WORD))
-				list[++n] = substr(rest, RSTART, RLENGTH)
+				word = substr(rest, RSTART, RLENGTH)
+			members_in(from, old, new)
 		} else if (match(rest, "^[ \t\n*]*(const[ \t\n*]+)?" WORD)) {
 			word = substr(rest, 1, RLENGTH)
 			sub(/^[ \t\n*]*(const[ \t\n*]+)?/, "", word)
+		}
+		if (word != "" && !(word in seen)) {
+			seen[word] = 1
 			list[++n] = word
 		}
 	}
@@ -203,50 +264,100 @@ function rewrite_member(type, old, new, note,    at, rest, from, to, names, list
 		for (at = find(list[i], 1); at; at = find(list[i], at + 1)) {
 			rest = substr(mask, at + length(list[i]))
 			if (match(rest, "^(\\[[^]]*\\])?" S "([.]|->)" S old "[^A-Za-z0-9_]"))
-				member(at + length(list[i]) + RLENGTH - 1 - length(old),
-					old, new, note)
+				member(at + length(list[i]) + RLENGTH - 1 - length(old), old, new)
 		}
+	}
+	# Of variables that are declared elsewhere.
+	if (note == "")
+		for (at = find(old, 1); at; at = find(old, at + 1))
+			if (substr(mask, 1, at - 1) ~ /([.]|->)[ \t\n]*$/)
+				leave(at + length(old), old " of a struct " type " is " new)
+}
+
+# The initialiser that begins at `from`, and those in it.
+function members_in(from, old, new,    at, found) {
+	found = 0
+	for (at = find(old, from); at && at < closing(from); at = find(old, at + 1))
+		if (substr(mask, from, at - from) ~ /[{,][ \t\n]*[.][ \t\n]*$/) {
+			member(at, old, new)
+			found = 1
+		}
+	rest = substr(mask, from, closing(from) - from)
+	if (zero != "" && !found && rest !~ zero && index(rest, new) == 0)
+		leave(from, old " was 0 here: for the same, set " new " to " zero)
+}
+
+function member(at, old, new,    rest) {
+	if (note != "") {
+		leave(at + length(old), "." old " " note)
+		return
+	}
+	replace(at, length(old), new)
+	if (zero == "")
+		return
+	at += length(new)
+	rest = substr(mask, at)
+	if (match(rest, "^" S "=" S "0[uUlL]*" S "[,;}]")) {
+		match(rest, "^" S "=" S)
+		at += RLENGTH
+		match(substr(rest, RLENGTH + 1), /^0[uUlL]*/)
+		replace(at, RLENGTH, zero)
+	} else if (match(rest, "^" S "=[^=]") &&
+			rest !~ "^" S "=" S "(" certain ")" S "[,;}]") {
+		leave(at, new ": look at the value: not each number means what " old "'s did")
 	}
 }
 
-function members_in(from, to, old, new, note,    at) {
-	for (at = find(old, from); at && at < to; at = find(old, at + 1))
-		if (substr(mask, from, at - from) ~ /[{,][ \t\n]*[.][ \t\n]*$/) {
-			member(at, old, new, note)
-			to += length(new) - length(old)
+# In place of an #include: another.
+function rewrite_include(old, new,    at) {
+	while ((at = index(mask, "<" old ">")) > 0)
+		replace(at + 1, length(old), new)
+}
+
+# An #include more, behind the last of baton's, if a name is used that begins with a prefix.
+function add_include(header, prefixes, beside,    names, n, i, rest) {
+	if (index(mask, "<" header ">") || (!beside && index(mask, "<baton/all.h>")))
+		return
+	n = split(prefixes, names, " ")
+	for (i = 1; i <= n; i++)
+		if (match(mask, "(^|[^A-Za-z0-9_])" names[i])) {
+			if ((i = after_includes()))
+				replace(i, 0, "#include <" header ">\n")
+			return
 		}
 }
 
-function member(at, old, new, note) {
-	if (note != "")
-		leave(at + length(old), "." old " " note)
-	else
-		replace(at, length(old), new)
-}
-
-# Places are kept as marks in the text, so that later changes do not move them.
-function leave(at, what) {
-	notes[++note_count] = what
-	replace(at, 0, "\001" note_count "\002")
-}
-
-# A converter for deadlines, behind the last #include of baton, or else of anything.
-function add_converter(    at, last, any, rest, line) {
-	if (text ~ /define BATON_0_2_DEADLINE/)
-		return
+# The place behind the last #include of baton's, or else of anything; 0: there is none.
+function after_includes(    at, last, any, rest, line) {
 	rest = text
 	for (at = 1; rest != ""; at += length(line)) {
 		line = substr(rest, 1, index(rest "\n", "\n"))
 		rest = substr(rest, length(line) + 1)
 		if (line ~ /^[ \t]*#[ \t]*include/) {
 			any = at + length(line)
-			if (line ~ /[<"]baton[.\/]/)
+			if (line ~ /<baton[.\/]/)
 				last = any
 		}
 	}
-	if (!last)
-		last = any
-	replace(last ? last : 1, 0, converter)
+	return last ? last : any
+}
+
+# A place is kept as a mark in the text, so that later changes do not move it.
+function leave(at, what,    mark) {
+	notes[++note_count] = what
+	mark = "\001" note_count "\002"
+	text = substr(text, 1, at - 1) mark substr(text, at)
+	mask = substr(mask, 1, at - 1) blank(mark) substr(mask, at)
+}
+
+function max(a, b) {
+	return a > b ? a : b
+}
+
+# A converter for deadlines.
+function add_converter() {
+	if (text !~ /define BATON_0_2_DEADLINE/)
+		replace(max(after_includes(), 1), 0, converter)
 }
 
 function report(    at, n, upto, line) {
@@ -257,6 +368,12 @@ function report(    at, n, upto, line) {
 		line = gsub(/\n/, "", upto) + 1
 		print file ":" line ": " notes[n] >"/dev/stderr"
 	}
+}
+
+function text_behind(rule, words) {
+	while (words--)
+		sub(/^[^ ]+ /, "", rule)
+	return rule
 }
 
 BEGIN {
@@ -289,19 +406,29 @@ END {
 			# The index of wait_any follows its deadline.
 			arity[f[2]] = f[2] == "baton_future_wait_any" ? 4 : f[3]
 			rewrite_wait(f[2], f[3] + 0, f[4] ? f[4] : f[2])
+		} else if (f[1] == "calls") {
+			leave_calls(f[2], f[3] + 0, text_behind(rule[r], 3))
+		} else if (f[1] == "result") {
+			used_result(f[2], text_behind(rule[r], 2))
 		} else if (f[1] == "rename") {
 			rename(f[2], f[3])
-		} else if (f[1] == "member") {
-			rewrite_member(f[2], f[3], f[4], "")
+		} else if (f[1] == "member" || f[1] == "zero") {
+			zero = f[1] == "zero" ? f[5] : ""
+			certain = "BATON_[A-Z_]*" (f[6] == "names" ? "" : "|[1-9][0-9]*[uUlL]*")
+			note = ""
+			rewrite_member(f[2], f[3], f[4])
 		} else if (f[1] == "left") {
-			note = rule[r]
-			sub(/^[^ ]+ [^ ]+ /, "", note)
+			note = text_behind(rule[r], 2)
 			for (at = find(f[2], 1); at; at = find(f[2], at + 1))
 				leave(at + length(f[2]), f[2] " " note)
 		} else if (f[1] == "left-member") {
-			note = rule[r]
-			sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", note)
-			rewrite_member(f[2], f[3], f[3], note)
+			zero = ""
+			note = text_behind(rule[r], 3)
+			rewrite_member(f[2], f[3], f[3])
+		} else if (f[1] == "include") {
+			rewrite_include(f[2], f[3])
+		} else {
+			add_include(f[2], text_behind(rule[r], 2), f[1] == "beside")
 		}
 	}
 	if (converted)
