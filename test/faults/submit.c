@@ -223,7 +223,7 @@ SCENARIO(submit, batch_later)
 	INSIST(baton_submit_batch_later(&resource, batch.tasks, BATCH),
 	       batch_is(&batch, probe_untouched));
 	for (int i = 0; i < BATCH; i += 2)
-		INSIST(baton_future_wait(&batch.probes[i].future, NULL), true);
+		INSIST(baton_future_wait(&batch.probes[i].future), true);
 	resource_end(&resource);
 	EXPECT(batch_is(&batch, probe_done));
 }
