@@ -2,6 +2,8 @@
 /* Failing calls in: baton_call, try_call, post, async. */
 #include "scenario.h"
 
+#include <baton/carried.h>
+
 #include <baton/thread.h>
 
 #define POSTS 3
@@ -213,5 +215,31 @@ SCENARIO(call, attach)
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	elsewhere(attach_and_await, &resource);
+	resource_end(&resource);
+}
+
+static int found;
+
+static void *find(void *arg)
+{
+	found += baton_carried() == arg;
+	return NULL;
+}
+
+static void *carry_and_post(void *arg)
+{
+	INSIST(baton_set_carried(&found), USE(baton_carried()) == NULL);
+	INSIST(baton_post(arg, find, &found), true);
+	EXPECT(USE(baton_carried()) == &found);
+	return NULL;
+}
+
+SCENARIO(call, carried)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+
+	found = 0;
+	elsewhere(carry_and_post, &resource);
+	EXPECT(found == 1);
 	resource_end(&resource);
 }
