@@ -9,6 +9,7 @@
 #include "fork_world.h"
 
 #include <baton/call.h>
+#include <baton/carried.h>
 
 #include <limits.h>
 #include <signal.h>
