@@ -3,6 +3,9 @@
 #ifndef BATON_TEST_README_PRELUDE_H
 #define BATON_TEST_README_PRELUDE_H
 
+/* The pieces show calls, not what a program does about a refusal. */
+#define BATON_OPTIONAL_RESULTS
+
 #include <baton/all.h>
 #include <baton/admission.h>
 #include <baton/mainloop.h>
@@ -71,6 +74,7 @@ extern struct topic *topic, *other;
 extern struct client *client;
 extern struct service *service;
 extern struct render *render;
+extern struct request *request;
 extern struct baton_resource **resources;
 extern struct baton_suspension *suspensions, suspension;
 extern struct baton_fan_out *fan_out;
@@ -87,6 +91,8 @@ extern int fd;
 extern void *message;
 extern const struct baton_task_type publish_type;
 
+void *handle(void *session);
+void on_answer(void *request);
 int publish_run(struct baton_task *task);
 int render_run(struct baton_task *task);
 void publish_free(struct baton_task *task);
