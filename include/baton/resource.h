@@ -410,7 +410,12 @@ bool baton_resource_is_idle(const struct baton_resource *resource) BATON_NONNULL
 /* The resource of the innermost running task of this thread, or NULL. */
 struct baton_resource *baton_current(void);
 
-/* held: does this thread hold the resource's baton? assert_held: the same as an assertion. */
+/*
+ * held: does this thread hold the resource's baton, or does a caller for which it runs? True in a
+ * task, and in a function that the task calls (baton_call()), on whichever thread: the caller keeps
+ * its batons. A function that detaches itself (detach.h) has no callers from there on; nor has what
+ * its waits run. assert_held: the same as an assertion.
+ */
 bool baton_held(const struct baton_resource *resource) BATON_NONNULL;
 void baton_assert_held(const struct baton_resource *resource) BATON_NONNULL;
 

@@ -30,6 +30,7 @@ struct call {
 	struct baton_future future;
 	baton_call_fn fn;
 	void *arg;
+	const struct baton__caller *caller; /* NULL: holds nothing */
 	struct baton_stamp stamp;
 };
 
@@ -38,7 +39,7 @@ static int call_run(struct baton_task *task)
 	struct call *call = baton_container_of(task, struct call, task);
 
 	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)call->fn);
-	baton_set_result(call->fn(call->arg));
+	baton_set_result(baton__run_called(call->caller, call->fn, call->arg));
 	return 0;
 }
 
@@ -152,15 +153,19 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
                                         uint64_t deadline_ns, void **value)
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = options->fn, .arg = options->arg};
-	int error;
+	struct baton__caller caller;
+	int error = baton__cycle_if_held(baton__self->called, resource, false);
 
-	if (baton__thread_holds(baton__self, resource))
-		return baton__cycle_of_one(resource);
-	if (baton__top(baton__self) || deadline_ns != BATON_FOREVER) {
+	if (error)
+		return error;
+	call.caller = baton__caller_begin(&caller);
+	if (call.caller || deadline_ns != BATON_FOREVER) {
 		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
 		if (async) {
 			baton__async_init(async, options, NULL);
+			if (call.caller)
+				baton__async_of_caller(async, &caller);
 			return call_counted(resource, async, options, deadline_ns, value);
 		}
 		if (deadline_ns != BATON_FOREVER)
@@ -319,8 +324,9 @@ static BATON_NOINLINE int try_call_other(struct baton_resource *resource, baton_
 		return 0;
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
-	if (baton__thread_holds(baton__self, resource))
-		return baton__cycle_of_one(resource);
+	error = baton__cycle_if_held(baton__self->called, resource, false);
+	if (error)
+		return error;
 	return baton__hooked(resource) ? try_call_hooked(resource, fn, arg, value) : -EAGAIN;
 }
 

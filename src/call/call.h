@@ -9,6 +9,7 @@
 #include <baton/call.h>
 #include <baton/label.h>
 
+#include "core/called.h"
 #include "core/resource.h"
 #include "core/submit.h"
 
@@ -29,6 +30,9 @@ struct baton__async {
 /* Sets up the task and its future, before the submit. `cancelled` may be NULL. */
 void baton__async_init(struct baton__async *async, const struct baton_call_options *options,
                        baton_post_cancelled_fn cancelled);
+
+/* Has the function run for the caller, and gives the function `caller->arg`. After the init. */
+void baton__async_of_caller(struct baton__async *async, struct baton__caller *caller);
 
 /* Submits the task; `how` as in submit.h. An error: the task was refused, and its node has been
  * freed. */

@@ -4,7 +4,11 @@
  * whether a canceller has asked it to stop.
  */
 #include "base/atomic.h"
+#include "core/called.h"
 #include "core/resource.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* The frame of the task that this thread runs. NULL: no task, or the innermost function is a
  * callback without a baton (callback.h). */
@@ -24,13 +28,46 @@ BATON_EXPORT struct baton_resource *baton_current(void)
 
 BATON_EXPORT bool baton_held(const struct baton_resource *resource)
 {
-	return baton__thread_holds(baton__self, resource);
+	return baton__thread_runs_in(baton__self, resource);
+}
+
+/* Adds the names of the resources of these frames, down to `last`, to the text. */
+static void add_names(char *text, size_t size, const struct baton__frame *frame,
+                      const struct baton__frame *last)
+{
+	for (; frame; frame = frame == last ? NULL : baton__frame_of(frame->below)) {
+		size_t length = strlen(text);
+		const char *name = frame->resource ? baton__name(frame->resource) : NULL;
+
+		if (frame->resource)
+			(void)snprintf(text + length, size - length, " \"%s\"",
+			               name ? name : "(no name)");
+	}
+}
+
+static BATON_COLD void not_held(const struct baton_resource *resource)
+{
+	char text[400] = "is not held by this thread: only a task of it, or a function that such a "
+			 "task calls, may be here. Held, innermost first:";
+	const struct baton__caller *caller;
+	const struct baton__called *called = baton__self->called;
+	size_t length = strlen(text);
+
+	add_names(text, sizeof(text), baton__frames(baton__self), NULL);
+	if (!text[length])
+		(void)snprintf(text + length, sizeof(text) - length, " nothing");
+	for (; (caller = baton__caller_of(called)); called = caller->called) {
+		length = strlen(text);
+		(void)snprintf(text + length, sizeof(text) - length, "; by a sleeping caller:");
+		add_names(text, sizeof(text), caller->top, caller->last);
+	}
+	BATON_MISUSE_OF("baton_assert_held", baton__name(resource), text);
 }
 
 BATON_EXPORT void baton_assert_held(const struct baton_resource *resource)
 {
-	BATON_REQUIRE_OF(baton_held(resource), baton__name(resource),
-	                 "is not held by this thread: only a task of it may be here");
+	if (BATON_UNLIKELY(!baton_held(resource)))
+		not_held(resource);
 }
 
 BATON_EXPORT void baton_set_result(void *value)

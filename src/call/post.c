@@ -225,6 +225,53 @@ void baton__async_init(struct baton__async *async, const struct baton_call_optio
 	async->task._run = (baton_task_fn)(uintptr_t)options->fn;
 }
 
+/* The node has no room for the caller: the caller, which sleeps, has the argument. */
+static void run_of_caller(struct baton__async *async, baton_call_fn fn)
+{
+	const struct baton__caller *caller = async->arg;
+
+	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)fn);
+	baton_set_result(baton__run_called(caller, fn, caller->arg));
+}
+
+static int async_of_caller_run(struct baton_task *task)
+{
+	struct baton__async *async = baton_container_of(task, struct baton__async, task);
+
+	run_of_caller(async, async->fn);
+	return 0;
+}
+
+static int stamped_of_caller_run(struct baton_task *task)
+{
+	struct baton__async *async = baton_container_of(task, struct baton__async, task);
+
+	run_of_caller(async, typed_fn(async));
+	return 0;
+}
+
+static const struct baton_task_type stamped_of_caller_type = {
+	.run = stamped_of_caller_run,
+	.future = BATON_TASK_PLACE(struct baton__async, task, counted.future),
+	.stamp = BATON_TASK_PLACE(struct baton__async, task, stamp),
+	.function = BATON_TASK_PLACE(struct baton__async, task, task._run),
+	._flags = BATON__KIND_HAS_FUTURE,
+};
+
+void baton__async_of_caller(struct baton__async *async, struct baton__caller *caller)
+{
+	const baton_task_fn fn = async->task._run;
+
+	caller->arg = async->arg;
+	async->arg = caller;
+	if (baton__of_kind(&async->task)) {
+		baton__type_set(&async->task, &stamped_of_caller_type);
+		async->task._run = fn;
+	} else {
+		baton_task_init(&async->task, async_of_caller_run, &async->counted.future);
+	}
+}
+
 int baton__async_submit(struct baton_resource *resource, struct baton__async *async, unsigned how)
 {
 	int error;

@@ -102,11 +102,12 @@ static int quiesce(struct baton_resource *const *resources, size_t count,
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < count; i++)
-		if (deadline_ns != BATON_FOREVER
-		            ? baton__thread_holds_in_help(baton__self, resources[i])
-		            : baton__thread_holds(baton__self, resources[i]))
-			return baton__cycle_of_one(resources[i]);
+	for (size_t i = 0; i < count; i++) {
+		error = baton__cycle_if_held(baton__self->called, resources[i],
+		                             deadline_ns != BATON_FOREVER);
+		if (error)
+			return error;
+	}
 	for (size_t i = 0; i < count; i++)
 		suspensions[i] = (struct baton_suspension){._resource = resources[i]};
 	sort_by_resource(suspensions, count);

@@ -10,6 +10,7 @@
  * undo.freed: A compensation that the library has allocated is freed once: when it is called, or
  *    when the log ends.
  */
+#include "core/called.h"
 #include "core/resource.h"
 
 #include <baton/undo.h>
@@ -29,7 +30,7 @@ _Static_assert(sizeof(struct call) <= BATON__NODE_BODY_SIZE, "fits a node");
 
 static void require_usable(const struct baton_undo_log *log, const char *function)
 {
-	if (BATON_UNLIKELY(!baton__thread_holds(baton__self, log->_resource)))
+	if (BATON_UNLIKELY(!baton__thread_runs_in(baton__self, log->_resource)))
 		BATON_MISUSE_OF(
 			function, baton__name(log->_resource),
 			"is not held by this thread: a log is used in the task that began it");

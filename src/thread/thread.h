@@ -55,6 +55,7 @@
 struct baton_resource;
 struct baton__node;
 struct baton__batch;
+struct baton__called;
 struct baton__ring;
 struct baton__stay;
 struct ck_epoch_record;
@@ -120,6 +121,9 @@ struct baton__thread {
 	uint64_t late;                  /* thread.late */
 	uint32_t tid;                   /* the kernel's id of the last of these */
 	struct baton__helping *helping; /* the innermost; NULL: none. Owner only */
+	/* core/called.h: the chain of sleeping callers; NULL: none. Others read what it means while
+	 * the thread sleeps in a call. */
+	const struct baton__called *called;
 	bool resumes_later;             /* suspend.c: a resume_later is under way */
 	uint32_t blocking;              /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */

@@ -6,8 +6,8 @@
 
 #include "base/checked.h"
 #include "base/futex.h"
-#include "thread/thread.h"
 #include "core/callback.h"
+#include "core/called.h"
 #include "core/kind.h"
 #include "core/stay.h"
 #include "core/word.h"
@@ -72,7 +72,7 @@ int baton__stop_wait(void *object, enum baton_stop (*stop)(void *object),
 	while (stop(object) >= BATON_STOP_QUEUED) {
 		int error;
 
-		if (baton__thread_holds(baton__self, resource) || baton__must_not_wait())
+		if (baton__thread_runs_in(baton__self, resource) || baton__must_not_wait())
 			return -EDEADLK;
 		/* The task may be about to be submitted: the resource may be idle meanwhile. */
 		if (baton__is_past(deadline_ns))

@@ -28,9 +28,9 @@ static int await_resource(struct baton_resource *resource, uint64_t deadline_ns)
 
 	if (error)
 		return error;
-	if (deadline_ns != BATON_FOREVER ? baton__thread_holds_in_help(baton__self, resource)
-	                                 : baton__thread_holds(baton__self, resource))
-		return baton__cycle_of_one(resource);
+	error = baton__cycle_if_held(baton__self->called, resource, deadline_ns != BATON_FOREVER);
+	if (error)
+		return error;
 	if (idle(resource))
 		return 0;
 	if (baton__is_past(deadline_ns))

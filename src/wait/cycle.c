@@ -359,6 +359,39 @@ bool baton__must_not_wait(void)
 	return BATON_UNLIKELY(baton__is_told(baton__self)) && baton__cycle_of_one(NULL);
 }
 
+/* Tells this thread the cycle through the chain: as note_cycle, the resource that the last caller
+ * holds, and then, caller by caller, the resource whose function that caller waits for. */
+static void note_chain(const struct baton_resource *resource, const struct baton__called *called,
+                       const struct baton__caller *last)
+{
+	struct baton__thread *self = baton__self;
+	const struct baton__called *at = called;
+	size_t length = 2;
+
+	for (; at->caller != last; at = at->caller->called)
+		length++;
+	self->cycle_length = length;
+	note_link(self, 0, resource);
+	/* The chain leads from the innermost function outwards. */
+	for (at = called; length > 1; at = at->caller->called)
+		note_link(self, --length, at->frame->resource);
+}
+
+int baton__cycle_if_held(const struct baton__called *called, const struct baton_resource *resource,
+                         bool in_help)
+{
+	const struct baton__caller *caller;
+
+	if (in_help ? baton__thread_holds_in_help(baton__self, resource)
+	            : baton__thread_holds(baton__self, resource))
+		return baton__cycle_of_one(resource);
+	caller = baton__caller_holds(called, resource);
+	if (!caller)
+		return 0;
+	note_chain(resource, called, caller);
+	return -EDEADLK;
+}
+
 BATON_EXPORT size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max)
 {
 	const struct baton__thread *self = baton__self;

@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "core/called.h"
 #include "thread/thread.h"
 
 /* May the wait end with -EDEADLK? */
@@ -68,5 +69,13 @@ int baton__cycle_of_one(const struct baton_resource *resource);
 /* Is this thread inside a function that is told of an end, so that the wait which it asks for is
  * refused with -EDEADLK (callback.told)? Asked by all that waits, when it would have to wait. */
 bool baton__must_not_wait(void);
+
+/*
+ * -EDEADLK, and noted as above: a wait for the resource can never end, since this thread holds the
+ * resource, or a sleeping caller on the chain `called` (core/called.h) does. 0: neither.
+ * in_help: as baton__thread_holds_in_help, for a wait with a deadline.
+ */
+int baton__cycle_if_held(const struct baton__called *called, const struct baton_resource *resource,
+                         bool in_help);
 
 #endif

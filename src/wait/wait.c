@@ -224,24 +224,14 @@ static void trace_wait(void)
 	                                    baton__event_word(BATON__EVENT_WAITED, ns)});
 }
 
-static int wait_some(struct baton__wait *wait)
+static int wait_long(struct baton__wait *wait)
 {
 	const struct baton__thread_wait outer = baton__self->wait;
+	/* not empty: a wait for all of no futures is over by now */
+	struct baton_future *first = wait->futures[0];
 	struct baton_executor *member;
-	struct baton_future *first;
-	int status;
+	int status = spin(wait);
 
-	if (wait_is_over(wait))
-		return 0;
-	first = wait->futures[0]; /* not empty: a wait for all of no futures is over by now */
-	status = baton__thread_attach();
-	if (status)
-		return status;
-	if (deadline_is_past(wait))
-		return -ETIMEDOUT;
-	if (baton__must_not_wait())
-		return -EDEADLK;
-	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
 	/* Once per wait, not per sleep: `blocked` may nudge. If each nudge led to another nudge,
@@ -272,6 +262,27 @@ static int wait_some(struct baton__wait *wait)
 	note_wait(&outer);
 	tell_executor(member, false);
 	return status == 1 ? 0 : status;
+}
+
+static int wait_some(struct baton__wait *wait)
+{
+	int status;
+
+	if (wait_is_over(wait))
+		return 0;
+	status = baton__thread_attach();
+	if (status)
+		return status;
+	if (deadline_is_past(wait))
+		return -ETIMEDOUT;
+	if (baton__must_not_wait())
+		return -EDEADLK;
+	/* What this thread runs in its wait runs for others than its callers. */
+	wait->called = baton__self->called;
+	baton__self->called = NULL;
+	status = wait_long(wait);
+	baton__self->called = wait->called;
+	return status;
 }
 
 int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns, enum baton__abort abort,

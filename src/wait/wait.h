@@ -11,14 +11,15 @@
 struct baton__wait {
 	struct baton_future *const *futures;
 	size_t count;
-	uint64_t deadline_ns;             /* BATON_FOREVER: none */
-	bool all;                         /* for all futures; false: for any */
-	bool mark;                        /* the future is a mark's, not a task's */
-	bool marks_alone;                 /* enters no task of the resource */
-	bool elsewhere;                   /* enters no task of which an executor has the job */
-	const struct baton__still *still; /* of a quiesce; or NULL */
-	bool last_look;                   /* the waiter is about to sleep */
-	enum baton__abort abort;          /* may the wait end with -EDEADLK? (cycle.h) */
+	uint64_t deadline_ns;               /* BATON_FOREVER: none */
+	const struct baton__called *called; /* the waiter's chain (core/called.h) */
+	bool all;                           /* for all futures; false: for any */
+	bool mark;                          /* the future is a mark's, not a task's */
+	bool marks_alone;                   /* enters no task of the resource */
+	bool elsewhere;                     /* enters no task of which an executor has the job */
+	const struct baton__still *still;   /* of a quiesce; or NULL */
+	bool last_look;                     /* the waiter is about to sleep */
+	enum baton__abort abort;            /* may the wait end with -EDEADLK? (cycle.h) */
 	/* the value of `nudge` at the last help, or when the wait began to sleep */
 	uint32_t answered;
 	/* any: of a complete future; all: the futures before it are complete */
@@ -46,8 +47,8 @@ bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool
 
 /* Waits for one future. `abort`: may the wait end with -EDEADLK? `elsewhere`: the waiter enters no
  * task, unless no executor has the resource's job. */
-int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns,
-                         enum baton__abort abort, bool elsewhere);
+int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns, enum baton__abort abort,
+                         bool elsewhere);
 
 /*
  * Waits for a mark of the library's, of an await or a suspension. `marks_alone`: the waiter

@@ -162,14 +162,15 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 }
 
 /*
- * Can the future never complete, because this thread holds its resource? A wait with a deadline
- * inside a task that a helper has entered ends as it would on another thread: the resources that
- * the helper holds further down the stack do not count.
+ * -EDEADLK: the future can never complete, because this thread holds its resource, or a sleeping
+ * caller does. 0: neither. A wait with a deadline inside a task that a helper has entered ends as
+ * it would on another thread: the resources that the helper holds further down the stack do not
+ * count. Nor do the sleeping callers of functions down there: the helper's wait has set their chain
+ * aside.
  */
-static bool held_here(const struct baton__wait *wait, const struct baton_resource *resource)
+static int held_here(const struct baton__wait *wait, const struct baton_resource *resource)
 {
-	return baton__wait_has_deadline(wait) ? baton__thread_holds_in_help(baton__self, resource)
-	                                      : baton__thread_holds(baton__self, resource);
+	return baton__cycle_if_held(wait->called, resource, baton__wait_has_deadline(wait));
 }
 
 /*
@@ -197,8 +198,9 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	if (!resource || baton__future_final(future))
 		return 0;
 	resource = baton__binding_resource(resource);
-	if (held_here(wait, resource))
-		return baton__cycle_of_one(resource);
+	status = held_here(wait, resource);
+	if (status)
+		return status;
 	resource = baton__future_visit(future, &generation);
 	if (!resource)
 		return 0;
@@ -222,11 +224,8 @@ static bool one_held_here(const struct baton__wait *wait)
 	for (size_t i = wait->index; wait->all && baton__top(baton__self) && i < wait->count; i++) {
 		struct baton_resource *resource = baton__future_resource(wait->futures[i]);
 
-		if (resource && !baton__future_final(wait->futures[i]) &&
-		    held_here(wait, resource)) {
-			(void)baton__cycle_of_one(resource);
+		if (resource && !baton__future_final(wait->futures[i]) && held_here(wait, resource))
 			return true;
-		}
 	}
 	return false;
 }
