@@ -74,7 +74,8 @@ struct baton_suspension {
  * Suspends the resource. The suspension takes effect immediately on an idle resource; else after
  * the task that runs now, and after all earlier suspensions of the resource have been resumed: the
  * suspensions take effect in the order of their calls. Inside a task of the resource: after this
- * task.
+ * task. A task may suspend its resource also when that is closed: the tasks that still wait, the
+ * end of an await and the finaliser come after the resume.
  *
  * Thread safety: any thread. Blocking: never. The runner finds the suspension at its next look
  * between two tasks. The time of the look grows with the number of tasks submitted since the
@@ -83,8 +84,8 @@ struct baton_suspension {
  * finaliser) only after the resume.
  * Ordering: all that the resource's tasks did is visible to a thread that has seen, by is_effective
  * or wait, that the suspension has taken effect, also if it took effect within this call.
- * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
- * -ENOMEM.
+ * Errors: nothing happens: -EPIPE: the resource is closed, and this thread is in no task of it.
+ * -EALREADY: the suspension is in use. -ENOMEM.
  */
 BATON_MUST_USE int baton_resource_suspend(struct baton_resource *resource,
                                           struct baton_suspension *suspension) BATON_NONNULL;

@@ -17,6 +17,14 @@
  *    the resource was idle; in place of the unshelving, resume sends the kick.
  * suspend.who: `who` of a mark of the lower lanes is constant until the claim of the future. After
  *    the claim, resume cannot cancel the future, and makes the kick in the same memory.
+ * suspend.closed: A task of a closed resource may suspend it, so its tasks that are still queued
+ *    wait as those of an open one. The task's thread (or a caller for which it runs, called.h)
+ *    holds the baton until the task ends, so the resource is BUSY, and the push finds it BUSY.
+ *    The mark is in the inbox before the holder's next release, whose CAS then fails: the holder
+ *    meets the mark first, also if the task was the last, or a kick's after the finaliser was
+ *    postponed. Shelving puts the postponed marks of awaits and the finaliser back
+ *    (baton__shelf_leave), as it does where the close comes after the suspension. The finaliser
+ *    itself holds nothing, and is refused.
  *
  * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
  * the completion of the future, or the capture. Resume: the cancel of the future, the CAS in
@@ -29,6 +37,7 @@
 #include "base/futex.h"
 #include "base/refused.h"
 #include "thread/node.h"
+#include "core/called.h"
 #include "core/close.h"
 #include "core/deferred.h"
 #include "core/handoff.h"
@@ -53,6 +62,15 @@ struct lower {
 _Static_assert(sizeof(struct baton__suspend_mark) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(sizeof(struct lower) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(sizeof(struct baton_suspension) == 24, "part of the ABI");
+
+/*
+ * Does the resource refuse a suspension (suspend.closed)? A thread outside may find a closed
+ * resource given back at any time.
+ */
+static bool refuses(const struct baton_resource *resource, uintptr_t word)
+{
+	return baton__word_is_closed(word) && !baton__thread_runs_in(baton__self, resource);
+}
 
 /* Pushes a mark into a busy resource. Returns 1; 0: the resource is idle now; or -ENOMEM. */
 static int push_suspension(struct baton_resource *resource, struct baton_suspension *suspension)
@@ -153,7 +171,7 @@ BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
 	for (;;) {
 		uintptr_t word = baton__word(resource);
 
-		if (baton__word_is_closed(word)) {
+		if (refuses(resource, word)) {
 			baton__node_free(lower);
 			return -EPIPE;
 		}
@@ -185,7 +203,7 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 	while (status == 0) {
 		uintptr_t word = baton__word(resource);
 
-		if (baton__word_is_closed(word))
+		if (refuses(resource, word))
 			return -EPIPE;
 		if (baton__word_is_busy(word))
 			status = push_suspension(resource, suspension);

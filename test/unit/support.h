@@ -355,6 +355,7 @@ static inline void expect_thread_is_free(void)
 	for (size_t i = 0; i < BATON__DEBTS_MAX; i++)
 		cr_assert_null(self->debts[i]);
 	cr_assert(!self->leaving && !self->visits && !self->timed && !self->helping);
+	cr_assert_null(self->called);
 	cr_assert(!self->blocking && !self->asleep && !self->inside && !self->obstacle);
 	cr_assert(!self->in_time && self->calling_max == BATON_CALLING_MAX);
 }

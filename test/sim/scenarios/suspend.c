@@ -159,6 +159,26 @@ SIM_SCRIPT(suspend_inside, 2, "a task suspends its resource, another thread resu
            "| B: effective 0; alone; resume 0"
            "| A: submit a b")
 
+/* The last task, and one that others follow; what ends the resource waits for the resume. */
+SIM_SCRIPT(suspend_closed, 2, "a task of a closed resource suspends it: the await waits",
+           "queued a b"
+           "| a: close; suspend 0; ineffective 0; start B"
+           "| B: effective 0; left 1; alone; resume 0"
+           "| A: await; settled")
+
+SIM_SCRIPT(suspend_closed_last, 2, "the same, by the last task, which closes; and the finaliser",
+           "bare"
+           "| a: close_then_settled; suspend 0; ineffective 0; start B"
+           "| B: effective 0; alone; resume 0"
+           "| submit a")
+
+SIM_SCRIPT(suspend_closed_beside, 1, "the same, beside a close by another thread",
+           "bare"
+           "| a: suspend 0; start B"
+           "| B: effective 0; alone; resume 0"
+           "| C: close_then_settled"
+           "| submit a")
+
 /* Task b was submitted before the suspension, and has not run. */
 SIM_SCRIPT(suspend_overtakes_inbox, 1, "the mark overtakes a task that is in the inbox, too",
            "| a: submit b; suspend 0; start B"

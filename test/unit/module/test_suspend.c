@@ -58,6 +58,68 @@ Test(suspend, wrong_use_is_an_error, .timeout = 10)
 	baton_resource_deinit(&fix.resource);
 }
 
+/* ---- Closed, by the time that a task suspends ---- */
+
+static struct {
+	struct baton_suspension suspension;
+	struct baton_task task;
+	struct baton_task finaliser;
+	int status;
+	int finals;
+	bool last; /* nothing is queued behind the task */
+} ending;
+
+static int finalise_ending(struct baton_task *task)
+{
+	(void)task;
+	ending.finals++;
+	ending.status = baton_resource_suspend(&fix.resource, &ending.suspension);
+	return 0;
+}
+
+static int suspend_ending(struct baton_task *task)
+{
+	(void)task;
+	if (!ending.last)
+		for (int i = 0; i < 2; i++)
+			MUST(baton_submit(&fix.resource, &fix.steps[i].task) == 0);
+	MUST(baton_resource_close_then(&fix.resource, &ending.finaliser) == 0);
+	ending.status = baton_resource_suspend(&fix.resource, &ending.suspension);
+	return 0;
+}
+
+static void suspends_while_it_ends(bool last)
+{
+	const uint64_t soon = deadline_in_ms(1);
+	const size_t steps = last ? 0 : 2;
+
+	ending.last = last;
+	baton_task_init(&ending.task, suspend_ending, NULL);
+	baton_task_init(&ending.finaliser, finalise_ending, NULL);
+	fixture_config();
+	cr_assert_eq(baton_submit(&fix.resource, &ending.task), 0);
+	cr_assert_eq(ending.status, 0);
+	cr_assert(baton_suspension_is_effective(&ending.suspension));
+	cr_assert_eq(fix.journal.count, 0);
+	cr_assert_eq(ending.finals, 0);
+	cr_assert_eq(baton_resource_await_until(&fix.resource, soon), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_resume(&ending.suspension), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, steps));
+	cr_assert_eq(ending.finals, 1);
+	cr_assert_eq(ending.status, -EPIPE, "the finaliser is in no task");
+}
+
+Test(suspend, a_task_of_a_closed_resource_suspends_what_is_still_queued, .timeout = 10)
+{
+	suspends_while_it_ends(false);
+}
+
+Test(suspend, so_does_its_last_task_and_the_finaliser_waits, .timeout = 10)
+{
+	suspends_while_it_ends(true);
+}
+
 Test(suspend, the_running_task_ends_and_what_was_queued_does_not_begin, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;

@@ -233,6 +233,30 @@ static int count_final(struct baton_task *task)
 	return 0;
 }
 
+static int close_and_suspend(struct baton_task *task)
+{
+	(void)task;
+	submit_all();
+	MUST(baton_resource_close(&lowered.scene->resource) == 0);
+	suspend_lower(&lowered.suspension);
+	return 0;
+}
+
+Test(suspend_lower, a_task_of_a_closed_resource_may_suspend_too, .timeout = 10)
+{
+	struct baton_task task = BATON_TASK_INIT(close_and_suspend, NULL);
+	const uint64_t soon = deadline_in_ms(1);
+
+	begin();
+	cr_assert_eq(baton_submit(&lowered.scene->resource, &task), 0);
+	RAN(0, 2);
+	cr_assert_eq(baton_resource_await_until(&lowered.scene->resource, soon), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
+	RAN(0, 2, 1, 3);
+	cr_assert_eq(baton_resource_await(&lowered.scene->resource), 0);
+	free(lowered.scene);
+}
+
 Test(suspend_lower, a_closed_resource_ends_after_the_resume, .timeout = 10)
 {
 	struct baton_task finaliser = BATON_TASK_INIT(count_final, NULL);
