@@ -115,7 +115,8 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * Ordering: everything that the task did is visible to the waiter.
  * Errors:
  *   -EDEADLK    the wait can never end, since this very thread holds the task's resource: further
- *               down its stack, or in the running task itself.
+ *               down its stack, or in the running task itself. Or a sleeping caller holds it,
+ *               whose baton_call() this thread's function answers: also with a deadline, at once.
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().
  *   -EDEADLK    the wait can never end, because waits inside tasks have nested too deep: this
  *               thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
@@ -266,8 +267,10 @@ int baton_future_complete(struct baton_future *future, int status, void *value) 
 
 /*
  * A continuation is what happens when a future is complete (or a group is empty): a task is
- * submitted to its resource, a job is scheduled on its executor, or a function is called on the
- * completing thread.
+ * submitted to its resource, a job is scheduled on its executor, or a function is called. This is
+ * done on the completer's thread (inside then(), if the future is complete already: on this
+ * thread). A function runs there; so does a task whose resource is idle, unless that thread is in a
+ * wait. Other tasks run on the runner's thread, or on the executor's thread, as jobs do.
  * Ownership: the caller's memory; baton's from then() until the task, job or function is entered.
  */
 struct baton_continuation {

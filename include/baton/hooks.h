@@ -2,7 +2,8 @@
 /*
  * Drain hooks do once what many tasks share (group commit). A resource whose config has batch_begin
  * and batch_end has them called around each run of consecutive tasks by one runner: one
- * transaction, one fsync, one flush of a socket for all these tasks.
+ * transaction, one fsync, one flush of a socket for all these tasks. The hooks run on the runner's
+ * thread, which after a hand-off is the executor's thread.
  *
  *	static int begin(struct baton_resource *resource)
  *	{

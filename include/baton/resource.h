@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A resource is the unit of serialisation: its tasks never overlap, and run in the order in which
- * they were submitted. A thread that submits to an idle resource runs the task immediately, on its
- * own stack. A thread that submits to a busy resource leaves the task behind and goes on.
+ * they were submitted. Submit, post and async run the function on this thread, before they return,
+ * if the resource is idle. Else they leave it behind: it runs on the runner's thread, or, after a
+ * hand-off, on the executor's thread. A call waits for that. submit_later runs nothing on this
+ * thread; with BATON_CAPTURE_NONE all functions run on the executor's thread.
  *
  *                               | may run beside                 | from
  *   submit*, call, post, async  | everything but init, deinit    | any thread, also inside tasks
@@ -230,12 +232,10 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  *
  * Thread safety: any thread.
  * Blocking: never (apart from what the tasks that run here do). Outside of tasks, a thread that
- * finds the resource busy may look again a few times within about two microseconds, and capture,
- * before it leaves the task behind. At a resource that it finds busy again and again these are
- * about eight microseconds. The less often a second look has helped the thread, the less often it
- * looks (src/core/contention.c). The same holds for a batch, post and async. If several threads
- * submit at the same moment, one of them succeeds; each other one tries again, at most five
- * microseconds later.
+ * finds the resource busy may look again a few times within about two microseconds (eight, where it
+ * is busy again and again), and capture; the less often, the less often a look has helped. The same
+ * holds for a batch, post and async. If several threads submit at the same moment, one of them
+ * succeeds; each other one tries again, at most five microseconds later.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().
@@ -297,17 +297,19 @@ typedef void *(*baton_call_fn)(void *arg);
 
 /*
  * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
- * be NULL). On an idle resource the function runs inline. On a busy resource baton_try_call()
- * returns -EAGAIN. baton_call() first looks up to nine times within about 12 microseconds whether
- * the resource is idle, unless it is called inside a task, or the thread's last such calls have
- * waited long; then it queues, and waits its turn as baton_future_wait() does.
+ * be NULL). On an idle resource the function runs on this thread. On a busy resource
+ * baton_try_call() returns -EAGAIN, and baton_call() queues: fn runs on the runner's thread, or on
+ * the executor's thread. So thread-locals, errno and locks of the caller do not follow. Its batons
+ * do: fn may touch what the calling task's resource guards (baton_held()). Before it queues, the
+ * call looks up to nine times within about 12 microseconds whether the resource is idle, but not
+ * inside a task, nor where such looks were in vain; it waits its turn as baton_future_wait() does.
  *
  * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: never.
  * Ordering: as baton_submit(); what the function did is visible to the caller.
  * Errors: fn has not run and *value is untouched:
  *   -EPIPE, -ESHUTDOWN  as for baton_submit.
- *   -EDEADLK    this thread holds the resource's baton already, the wait would close a cycle of
- *               waits (future.h), or calls have nested BATON_CALLING_MAX deep.
+ *   -EDEADLK    this thread, or a caller for which it runs, holds the resource's baton, the wait
+ *               would close a cycle (future.h), or calls have nested BATON_CALLING_MAX deep.
  *   -EAGAIN     try_call: the resource is busy. call: the bound of the busy resource is reached.
  *   -ECANCELED  a cancel_pending, or a shutdown_now of the executor, met the waiting call; or the
  *               bound dropped it.

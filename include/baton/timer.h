@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Timers: a task is submitted to its resource after a delay, at a time, at a fixed rate, or
- * repeatedly with a fixed delay. Timers are embeddable structs; a million of them cost a million
- * times their size, and nothing more.
+ * repeatedly with a fixed delay. The function runs on the runner's thread, or on the executor's
+ * thread; where the wheel is polled, or submits inline, also on this thread: the one that polls.
+ * Timers are embeddable structs; a million of them cost a million times their size, and nothing
+ * more.
  *
  *	static int keep_alive_expired(struct baton_timer *timer)
  *	{

@@ -2,7 +2,8 @@
 /*
  * A trigger is a task that is pending at most once, however often it is fired: flush what is dirty,
  * start the resending, write the retained message. If a trigger is fired while its function runs,
- * the function runs exactly once more afterwards.
+ * the function runs exactly once more afterwards. The first fire submits: the function runs on this
+ * thread, if the resource is idle, else on the runner's thread, or on the executor's thread.
  *
  *	static int flush(struct baton_trigger *trigger, uint64_t fires)
  *	{
