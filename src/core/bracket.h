@@ -243,7 +243,8 @@ BATON_INLINE void baton__time_begins(struct baton__time *time, const struct bato
 	time->stay = (struct baton__stay){.frame.resource = held->resource};
 	baton__stay_limit(&time->stay);
 	time->outer = self->timed;
-	self->timed = &time->stay;
+	if (time->stay.limit_ns) /* a context alone sets no limit */
+		self->timed = &time->stay;
 	time->calling_max = baton__weigh(self, 1);
 }
 

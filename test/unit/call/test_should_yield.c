@@ -285,6 +285,27 @@ Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 	resource_end(&outer);
 }
 
+static void no_context(struct baton_resource *resource)
+{
+	(void)resource;
+}
+
+Test(should_yield, a_context_without_a_time_limit_sets_none, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+
+	config.enter = no_context;
+	baton_resource_init(&resource, &config);
+	for (unsigned way = 0; way < 6; way++) {
+		alone = (struct asker){.spin_ns = MS};
+		cr_assert_eq(enter_alone(way, &resource), 0);
+		cr_expect_not(alone.before, "%u", way);
+		cr_expect_not(alone.after, "%u", way);
+	}
+	resource_end(&resource);
+}
+
 /* The function has asked, its time is over, and a task waits behind it. */
 static void enter_for_too_long(unsigned way, struct baton_resource *resource, struct asker *other)
 {
