@@ -162,7 +162,7 @@ SIM_SCRIPT(suspend_inside, 2, "a task suspends its resource, another thread resu
 /* The last task, and one that others follow; what ends the resource waits for the resume. */
 SIM_SCRIPT(suspend_closed, 2, "a task of a closed resource suspends it: the await waits",
            "queued a b"
-           "| a: close; suspend 0; ineffective 0; start B"
+           "| a: close; start A; suspend 0; ineffective 0; start B"
            "| B: effective 0; left 1; alone; resume 0"
            "| A: await; settled")
 
@@ -177,7 +177,7 @@ SIM_SCRIPT(suspend_closed_beside, 1, "the same, beside a close by another thread
            "| a: suspend 0; start B"
            "| B: effective 0; alone; resume 0"
            "| C: close_then_settled"
-           "| submit a")
+           "| submit a = ok / closed")
 
 /* Task b was submitted before the suspension, and has not run. */
 SIM_SCRIPT(suspend_overtakes_inbox, 1, "the mark overtakes a task that is in the inbox, too",
