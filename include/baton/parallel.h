@@ -55,7 +55,8 @@ typedef int (*baton_parallel_fn)(void *arg, size_t begin, size_t end);
  * by then do not run; those that had begun run to their end. -ECHILD: a chunk has forked, and this
  * is the child: the chunks that other threads had begun are lost here. Nothing else fails. This
  * thread runs all chunks where no worker can help: the pool has one worker, is shut down or full
- * (waiting_max), has no worker free; there is no default pool, or no memory; in a fork's child.
+ * (waiting_max), has no worker free; there is no default pool, or no memory; in a fork's child, and
+ * in a function that is told of an end (future.h), which must not wait.
  *
  * CORNER CASES. A chunk on a worker is inside no task, even if the call is: baton_held() is false
  * there. Where the call is inside a task, a chunk must not wait for that task's resource, nor for

@@ -40,6 +40,7 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "thread/thread.h"
+#include "core/callback.h"
 #include "wait/yield.h"
 #include "pool/offer.h"
 #include "pool/pool.h"
@@ -301,7 +302,9 @@ static struct parallel_loop *share_loop(const struct parallel_loop *alone)
 	struct parallel_loop *loop;
 	size_t threads;
 
-	if (chunks < 2 || baton__forked() || (!pool && baton_pool_default(&pool)))
+	/* A function that is told of an end must not wait (callback.told). */
+	if (chunks < 2 || baton__forked() || baton__is_told(baton__self) ||
+	    (!pool && baton_pool_default(&pool)))
 		return NULL;
 	threads = chunks < pool->worker_count ? chunks : pool->worker_count;
 	/* Relaxed: this thread alone makes the number larger. */

@@ -388,6 +388,7 @@ int baton__cycle_if_held(const struct baton__called *called, const struct baton_
 	caller = baton__caller_holds(called, resource);
 	if (!caller)
 		return 0;
+	BATON__CHECKED(deadlock());
 	note_chain(resource, called, caller);
 	return -EDEADLK;
 }

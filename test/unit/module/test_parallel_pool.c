@@ -152,6 +152,36 @@ Test(parallel_pool, loops_leave_little_behind_in_a_pool_that_is_busy, .timeout =
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
+/* Long enough for a worker that is asked. */
+static int long_chunk(void *arg, size_t begin, size_t end)
+{
+	(void)begin;
+	(void)end;
+	work_for_ns(1000000);
+	MUST(*(int *)arg == thread_id());
+	return 0;
+}
+
+static void loop_alone(void *pool)
+{
+	int here = thread_id();
+
+	MUST(baton_parallel_for(pool, 30, 1, long_chunk, &here) == 0);
+}
+
+Test(parallel_pool, runs_alone_in_a_function_that_is_told_of_an_end, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_continuation told;
+
+	baton_continuation_function(&told, loop_alone, pool);
+	baton_future_then(&promise, &told);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(pool_stats(pool).executed, 0, "no worker was asked");
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
 Test(parallel_pool, uses_the_default_pool, .timeout = 10)
 {
 	struct marks *marks = marks_create(INDICES);
