@@ -52,7 +52,9 @@ static bool task_waits(struct baton_resource *resource)
  * baton_should_yield() asks the executor of which this thread is a member in any case. */
 static struct baton_executor *named(const struct baton__frame *frame)
 {
-	const struct baton_resource_config *config = frame ? baton__config(frame->resource) : NULL;
+	/* A callback's frame has no resource. */
+	const struct baton_resource_config *config =
+		frame && frame->resource ? baton__config(frame->resource) : NULL;
 
 	return config ? config->executor : NULL;
 }

@@ -285,6 +285,39 @@ Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 	resource_end(&outer);
 }
 
+/* ---- In functions that hold no baton ---- */
+
+static int answers; /* how many were true */
+
+static int asking_finaliser(struct baton_task *task)
+{
+	(void)task;
+	answers += baton_should_yield();
+	return 0;
+}
+
+static void asking_told(void *count)
+{
+	answers += baton_should_yield();
+	++*(int *)count;
+}
+
+Test(should_yield, is_false_in_a_finaliser_and_in_a_function_that_is_told_of_an_end, .timeout = 5)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	struct baton_task finaliser = BATON_TASK_INIT(asking_finaliser, NULL);
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_continuation told;
+	int count = 0;
+
+	cr_assert_eq(baton_resource_close_then(&resource, &finaliser), 0);
+	baton_continuation_function(&told, asking_told, &count);
+	baton_future_then(&promise, &told);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(count, 1);
+	cr_assert_eq(answers, 0);
+}
+
 static void no_context(struct baton_resource *resource)
 {
 	(void)resource;
