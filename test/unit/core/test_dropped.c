@@ -122,7 +122,7 @@ static void scene_init(struct scene *scene)
 static void try(const struct kind *kind, const struct way *way)
 {
 	struct scene scene = {.kind = kind, .way = way, .error = -1};
-	const bool refused = way->refuses && !kind->keeps && kind->submit != submit_finaliser;
+	const bool refused = way->refuses && !kind->keeps && !kind->mark;
 	const bool runs = !refused && (kind->mark || way->before == nothing) &&
 	                  (kind->mark || way == &ways[0]);
 	struct baton_resource_stats counts;
