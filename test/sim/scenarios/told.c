@@ -79,7 +79,7 @@ SIM_VERB(tells_to_submit, SIM_OK)
 	return 0;
 }
 
-SIM_VERB(outside, SIM_OK)
+SIM_VERB(untold, SIM_OK)
 {
 	sim_require(!inside[sim_thread()]);
 	return 0;
@@ -99,16 +99,16 @@ SIM_SCRIPT(told_next, 1, "it completes a promise, beside the registration there"
            "tells_next; frees; tell 0 | A: answer 0 | B: tell 1")
 
 SIM_SCRIPT(told_submits, 1, "what it submits beside another submitter does not run inside it",
-           "tells_to_submit a; tell 0 | a: outside | A: answer 0 | B: submit b")
+           "tells_to_submit a; tell 0 | a: untold | A: answer 0 | B: submit b")
 
 SIM_SCRIPT(told_submits_alone, 0, "what it submits to an idle resource goes to the executor",
-           "tells_to_submit a; tell 0 | a: outside | A: answer 0")
+           "tells_to_submit a; tell 0 | a: untold | A: answer 0")
 
 SIM_SCRIPT(told_submits_refused, 0, "with no executor its task runs after it, on its thread",
-           "refusing; tells_to_submit a; tell 0 | a: outside | A: answer 0 | B: submit b")
+           "refusing; tells_to_submit a; tell 0 | a: untold | A: answer 0 | B: submit b")
 
 SIM_SCRIPT(told_task, 1, "under the baton it submits to the same resource, beside a submitter",
-           "queued a; tells_to_submit b; tell_of a | b: outside | A: submit c | B: wait a")
+           "queued a; tells_to_submit b; tell_of a | b: untold | A: submit c | B: wait a")
 
 SIM_SCRIPT(told_cancelled, 1, "of a task that is cancelled while another waits for it",
            "queued a b; tell_of a | A: cancel a = ok running / already | B: wait b")
