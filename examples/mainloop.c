@@ -77,14 +77,14 @@ static int layout(struct baton_source *source)
 static int animate(struct baton_source *source)
 {
 	note('a');
-	return keys_left || units_left ? 0 : baton_source_stop(source) < 0;
+	return keys_left || units_left ? 0 : baton_source_stop(source).met < 0;
 }
 
 /* A key, in the deterministic mode: there it is a timer. */
 static int press(struct baton_source *source)
 {
 	note('k');
-	return --keys_left ? 0 : baton_source_stop(source) < 0;
+	return --keys_left ? 0 : baton_source_stop(source).met < 0;
 }
 
 static const struct baton_source_config job_config = {
@@ -219,7 +219,7 @@ static int in_libuv(void)
 		return 1;
 	(void)uv_run(uv, UV_RUN_DEFAULT);
 	(void)pthread_join(thread, NULL);
-	BATON_IGNORE(baton_source_stop(&animation));
+	(void)baton_source_stop(&animation);
 	return uv_loop_close(uv) != 0;
 }
 

@@ -32,8 +32,8 @@ static int read_input(struct baton_source *source)
 	}
 	/* The writer has closed its end. Stop comes before close. */
 	over = true;
-	CHECK(baton_source_stop(&silence) == BATON_SOURCE_WAITING);
-	CHECK(baton_source_stop(source) == BATON_SOURCE_RUNNING);
+	CHECK(baton_source_stop(&silence).met == BATON_STOP_PREVENTED);
+	CHECK(baton_source_stop(source).met == BATON_STOP_RUNNING);
 	return close(input.fd);
 }
 

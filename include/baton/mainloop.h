@@ -54,6 +54,7 @@
 #include <baton/attributes.h>
 #include <baton/executor.h>
 #include <baton/resource.h>
+#include <baton/stop.h>
 #include <baton/timer.h>
 
 #ifdef __cplusplus
@@ -106,15 +107,13 @@ enum baton_priority {
 #define BATON_MAINLOOP_TIME_MAX ((UINT64_C(1) << 59) - 1)
 
 /*
- * A source's function. Returns 0; or BATON_SOURCE_GONE: the function has freed the source, which is
- * not active and which no other thread uses; baton does not touch the source any more. A negative
- * errno counts in `failed` of the statistics.
+ * A source's function. Returns 0, or BATON_GONE: the function has freed the source (stop.h). A
+ * negative errno counts in `failed` of the statistics.
  *
  * A source that is not `again` is inactive before its function runs. So the function may start its
  * own source again.
  */
 typedef int (*baton_source_fn)(struct baton_source *source);
-#define BATON_SOURCE_GONE 1
 
 /*
  * CUSTOM: is the source ready at the time `now`? 0: yes. BATON_NEVER: no; ask in the next round.
@@ -161,12 +160,18 @@ struct baton_source {
 	uint8_t _place;
 	uint8_t _level;
 	uint8_t _watched;
+	struct baton_stopping _stopping;
+	struct baton_task _last;
 };
 
 /* A source that is not active. `name`: for messages; must outlive the source; may be NULL. */
 #define BATON_SOURCE_INIT(loop, config, name)                                                      \
 	{                                                                                          \
-		0, NULL, {NULL, NULL, NULL}, (loop), (config), (name), NULL, 0, 0, 0, 0, 0, 0, 0   \
+		0, NULL, {NULL, NULL, NULL}, (loop), (config), (name), NULL, 0, 0, 0, 0, 0, 0, 0,  \
+			{NULL, NULL},                                                              \
+		{                                                                                  \
+			NULL, NULL, NULL                                                           \
+		}                                                                                  \
 	}
 void baton_source_init(struct baton_source *source, struct baton_mainloop *loop,
                        const struct baton_source_config *config, const char *name)
@@ -243,24 +248,27 @@ BATON_MUST_USE int baton_source_start_after(struct baton_source *source,
                                             uint64_t delay_ns) BATON_NONNULL;
 
 /*
- * Stops the source: it will not run until it is started again. Returns what the call found:
+ * Stops the source: it will not run until it is started again. What the stop met: stop.h. On the
+ * owner's thread stop is final, and meets NOTHING, PREVENTED or RUNNING. On another thread it meets
+ * QUEUED or RUNNING, since the owner must come to the source first.
  *
- *   BATON_SOURCE_INACTIVE  the source was not active.
- *   BATON_SOURCE_WAITING   the source was active, and did not run yet.
- *   BATON_SOURCE_RUNNING   the source's function is running: it goes on, and is not called again.
+ * The memory of a source that has dependencies is the loop's until they are ended. stop_then and
+ * stop_wait end them. The function of stop_then is called on the owner's thread, in a task of the
+ * loop's resource, or, after NOTHING and PREVENTED, within the call; stop_wait on another thread
+ * waits until the owner has run the loop. (A bound of the loop's resource does not drop the newest
+ * task.)
  *
- * On the owner's thread stop is final: unless the answer is RUNNING the loop does not touch the
- * source any more, except for its dependencies (baton_source_forget()). On another thread the
- * source's memory is the loop's until the owner comes to the source: to free a source, stop it in a
- * task that is posted to baton_mainloop_resource(). While another thread is inside a call on the
- * source, the source must not be freed.
- *
- * Thread safety: any thread. Blocking: never. Errors: -ESHUTDOWN.
+ * Thread safety: any thread. Blocking: stop_wait alone waits.
+ * Errors: stop_wait: those of stop.h; -EPIPE: the loop's resource is closed, and the owner must
+ * stop the source. stop_then then meets BATON_STOP_CLOSED. Where the loop does not exist, a stop
+ * meets NOTHING.
  */
-#define BATON_SOURCE_INACTIVE 0
-#define BATON_SOURCE_WAITING 1
-#define BATON_SOURCE_RUNNING 2
-BATON_MUST_USE int baton_source_stop(struct baton_source *source) BATON_NONNULL;
+struct baton_stopped baton_source_stop(struct baton_source *source) BATON_NONNULL;
+struct baton_stopped baton_source_stop_then(struct baton_source *source, baton_stopped_fn stopped,
+                                            void *arg) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_source_stop_wait(struct baton_source *source) BATON_NONNULL;
+BATON_MUST_USE int baton_source_stop_wait_until(struct baton_source *source,
+                                                uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Changes the level of its priority. A source that is ready goes to the end of its new level; if it
@@ -286,9 +294,8 @@ bool baton_source_is_active(const struct baton_source *source) BATON_NONNULL;
  * on as if it were started at that moment (a deadline counts from the child's own start). A running
  * child goes on.
  *
- * undepend: ends the dependency. forget: stops the source, returns as stop, and ends all
- * dependencies of the source; the memory is then the caller's, unless the source runs. A source may
- * be freed without forget only if it has no dependencies, or by BATON_SOURCE_GONE, which ends them.
+ * undepend: ends the dependency. undepend_all: ends all dependencies of the source. BATON_GONE,
+ * stop_then and stop_wait end them, too.
  *
  * Thread safety: the owner. Blocking: never.
  * Errors: nothing happens:
@@ -305,7 +312,7 @@ BATON_MUST_USE int baton_source_depend(struct baton_source *parent,
                                        struct baton_source *child) BATON_NONNULL;
 BATON_MUST_USE int baton_source_undepend(struct baton_source *parent,
                                          struct baton_source *child) BATON_NONNULL;
-BATON_MUST_USE int baton_source_forget(struct baton_source *source) BATON_NONNULL;
+BATON_MUST_USE int baton_source_undepend_all(struct baton_source *source) BATON_NONNULL;
 
 /* ---- The loop ---- */
 

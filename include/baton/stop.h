@@ -54,6 +54,8 @@ extern "C" {
 enum baton_stop {
 	/* A fork's child: -ECHILD. Nothing was stopped, and no function will be called. */
 	BATON_STOP_CHILD = -10,
+	/* Of a source: -EPIPE: the loop's resource is closed. No function will be called. */
+	BATON_STOP_CLOSED = -32,
 	/* No run was wanted. The memory is the caller's. */
 	BATON_STOP_NOTHING = 0,
 	/* A run was wanted, and was not in the resource's queue yet: it does not take place. The

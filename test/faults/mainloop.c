@@ -120,6 +120,7 @@ static int yield_run(struct baton_source *source)
 /* Calls that need neither memory nor a descriptor do as always. */
 SCENARIO(mainloop, virtual)
 {
+	struct baton_future promise;
 	static const struct baton_source_config yielding = {.fn = yield_run};
 	const struct baton_mainloop_options options = {.deterministic = true};
 	struct baton_mainloop_stats stats;
@@ -143,14 +144,20 @@ SCENARIO(mainloop, virtual)
 	EXPECT(TRY(baton_source_start(&world.child)) == 0);
 	EXPECT(USE(baton_source_is_active(&world.child)));
 	EXPECT(TRY(baton_source_undepend(&world.parent, &world.child)) == 0);
-	EXPECT(USE(baton_source_stop(&world.child)) == BATON_SOURCE_WAITING);
+	EXPECT(USE(baton_source_stop(&world.child)).met == BATON_STOP_PREVENTED);
 	EXPECT(TRY(baton_source_start(&world.child)) == 0);
 	EXPECT(COUNT(baton_mainloop_drain(&world.loop, 0)) <= 1);
 	EXPECT(COUNT(baton_mainloop_advance_to(&world.loop, 200, 9)) >= 1);
 	EXPECT(USE(baton_mainloop_now(&world.loop)) == 200 && runs == 2);
 	USE(baton_mainloop_stats_read(&world.loop, &stats));
 	EXPECT(stats.runs == 2);
-	EXPECT(TRY(baton_source_forget(&world.child)) == 0);
+	EXPECT(TRY(baton_source_undepend_all(&world.child)) == 0);
+	baton_promise_init(&promise);
+	EXPECT(USE(baton_source_stop_then(&world.child, baton_stopped_complete, &promise)).met ==
+	       BATON_STOP_NOTHING);
+	EXPECT(baton_future_state(&promise) == BATON_DONE);
+	EXPECT(TRY(baton_source_stop_wait(&world.child)) == 0);
+	EXPECT(TRY(baton_source_stop_wait_until(&world.child, 0)) == 0);
 	EXPECT(TRY(baton_mainloop_adopt(&world.loop)) == 0);
 	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
 }

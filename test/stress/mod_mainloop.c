@@ -130,7 +130,7 @@ static int run(struct baton_source *source)
 	look_at_run(one);
 	/* A private one is waited for by its client: nobody else stops it. */
 	if (source->_config->again && !one->private && random_one_in(random, 2))
-		BATON_IGNORE(baton_source_stop(source));
+		(void)baton_source_stop(source);
 	if (!mod_stopping() && !one->private) {
 		if (random_one_in(random, STARTS_ONE_IN))
 			start(&shared[random_below(random, KINDS_ONCE)], random);
@@ -229,7 +229,7 @@ void sources_end(void)
 	MUST(baton_mainloop_adopt(&loop) == 0);
 	for (uint32_t i = 0; i < SHARED; i++)
 		if (shared[i].source.source._config->again &&
-		    baton_source_stop(&shared[i].source.source) < 0)
+		    baton_source_stop(&shared[i].source.source).met < 0)
 			report(NULL, NULL, "a source's stop fails");
 	actor_busy("a main loop's last sources", 0);
 	for (uint32_t i = 0; i < SHARED; i++)
@@ -238,7 +238,8 @@ void sources_end(void)
 				run_loop(random);
 	actor_idle();
 	for (uint32_t i = 0; i < SHARED; i++)
-		if (baton_source_forget(&shared[i].source.source) != BATON_SOURCE_INACTIVE)
+		if (baton_source_stop(&shared[i].source.source).met != BATON_STOP_NOTHING ||
+		    baton_source_undepend_all(&shared[i].source.source))
 			report(NULL, NULL, "a source is active that was to have run");
 	ended = true;
 	while (due())
@@ -270,7 +271,7 @@ void source_shared(void)
 
 	switch (random_below(random, 6)) {
 	case 0:
-		error = baton_source_stop(&one->source.source);
+		error = (int)baton_source_stop(&one->source.source).met;
 		break;
 	case 1:
 		error = baton_source_set_level(&one->source.source,
@@ -292,7 +293,7 @@ static void *end_private(void *arg)
 {
 	struct shared *one = arg;
 
-	if (baton_source_stop(&one->source.source) == BATON_SOURCE_RUNNING)
+	if (baton_source_stop(&one->source.source).met == BATON_STOP_RUNNING)
 		report(NULL, NULL, "a source runs beside a task of the loop's resource");
 	one->magic = 0;
 	return NULL;
@@ -309,7 +310,7 @@ void source_private(void)
 	make(one, kind, true);
 	for (uint32_t left = 1 + random_below(random, 4); left > 0; left--) {
 		start(one, random);
-		if (random_one_in(random, 4) && baton_source_stop(&one->source.source) >= 0) {
+		if (random_one_in(random, 4) && baton_source_stop(&one->source.source).met >= 0) {
 			runs = atomic_load(&one->runs);
 			start(one, random);
 			actor_busy("a source's run", 0);

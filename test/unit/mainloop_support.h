@@ -50,6 +50,15 @@ static inline const char *log_take(void)
 	return taken;
 }
 
+/* Stops the source, and ends its dependencies. */
+static inline enum baton_stop forget(struct baton_source *source)
+{
+	const enum baton_stop met = baton_source_stop(source).met;
+
+	MUST(baton_source_undepend_all(source) == 0);
+	return met;
+}
+
 static const struct baton_source_config idle = {.fn = lettered_run, .level = 7};
 static const struct baton_source_config idle_again = {
 	.fn = lettered_run, .level = 7, .again = true};

@@ -413,17 +413,21 @@ BATON_EXPORT int baton_source_undepend(struct baton_source *parent, struct baton
 	return 0;
 }
 
-BATON_EXPORT int baton_source_forget(struct baton_source *source)
+void baton__source_undepend(struct baton__mainloop *loop, struct baton_source *source)
+{
+	if (!source->_dependent)
+		return;
+	end_of(loop, source);
+	baton__mainloop_settled(loop);
+}
+
+BATON_EXPORT int baton_source_undepend_all(struct baton_source *source)
 {
 	int error;
 	struct baton__mainloop *loop = own_loop(source, &error);
 
 	if (!loop)
 		return error;
-	error = baton_source_stop(source);
-	if (error < 0 || !source->_dependent)
-		return error;
-	end_of(loop, source);
-	baton__mainloop_settled(loop);
-	return error;
+	baton__source_undepend(loop, source);
+	return 0;
 }

@@ -22,6 +22,9 @@ void baton__source_settle(struct baton__mainloop *loop, struct baton_source *sou
 /* Ends all dependencies of a source, whose memory may be gone, and frees the record. */
 void baton__dependent_end(struct baton__mainloop *loop, struct baton__dependent *dependent);
 
+/* Ends the dependencies of a source that is still there, if it has any. The owner. */
+void baton__source_undepend(struct baton__mainloop *loop, struct baton_source *source);
+
 /* Ends all dependencies of all sources. */
 void baton__dependents_end(struct baton__mainloop *loop);
 

@@ -202,6 +202,9 @@ uint64_t baton__mainloop_due_after(const struct baton__mainloop *loop, uint64_t 
 #define BATON__ABSORB_ALL SIZE_MAX
 size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps);
 
+/* Stops the source. Returns its word as it was. Any thread. */
+uint64_t baton__source_stop(struct baton__mainloop *loop, struct baton_source *source);
+
 /* Makes the descriptor readable, unless `alarm` brings the owner by `due` anyway. Any thread. */
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due);
 

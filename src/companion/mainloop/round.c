@@ -107,7 +107,7 @@ static void enter_source(struct baton__mainloop *loop, struct baton__round *roun
 	loop->running = run.below;
 	if (status < 0)
 		baton__count(&loop->stats.failed, 1);
-	if (status != BATON_SOURCE_GONE)
+	if (status != BATON_GONE)
 		finish_source(loop, source);
 	else if (run.dependent)
 		baton__dependent_end(loop, run.dependent);

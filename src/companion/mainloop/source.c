@@ -269,18 +269,11 @@ BATON_EXPORT int baton_source_start_after(struct baton_source *source, uint64_t 
 	return start_source(source, loop, delay_ns);
 }
 
-BATON_EXPORT int baton_source_stop(struct baton_source *source)
+uint64_t baton__source_stop(struct baton__mainloop *loop, struct baton_source *source)
 {
 	static const struct change stop = {ACTIVE | FRESH, 0, BATON_NEVER};
-	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
-	uint64_t word;
 
-	if (!loop)
-		return -ESHUTDOWN;
-	word = change(loop, source, stop);
-	if (word & RUNNING)
-		return BATON_SOURCE_RUNNING;
-	return word & ACTIVE ? BATON_SOURCE_WAITING : BATON_SOURCE_INACTIVE;
+	return change(loop, source, stop);
 }
 
 BATON_EXPORT int baton_source_set_level(struct baton_source *source, uint32_t level)

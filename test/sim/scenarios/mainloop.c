@@ -11,6 +11,7 @@
 #include "companion/mainloop/mainloop.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 
 #define FAR (1000 * BATON_SECOND)
@@ -38,7 +39,7 @@ static int run_gone(struct baton_source *source)
 {
 	runs++;
 	sim_retire(source, sizeof(*source));
-	return BATON_SOURCE_GONE;
+	return BATON_GONE;
 }
 
 static int run_child(struct baton_source *source)
@@ -107,12 +108,12 @@ static void start_far(void *argument)
 static void start_stop(void *argument)
 {
 	start(argument);
-	sim_require(baton_source_stop(argument) >= 0);
+	sim_require(baton_source_stop(argument).met >= 0);
 }
 
 static void stop(void *argument)
 {
-	sim_require(baton_source_stop(argument) == BATON_SOURCE_WAITING);
+	sim_require(baton_source_stop(argument).met == BATON_STOP_QUEUED);
 }
 
 static void tell(void *argument)
@@ -324,4 +325,36 @@ SIM_SCENARIO(mainloop_frozen, "a thread stopped in a start delays no other sourc
 	live();
 	sim_require(runs == 3);
 	end(0);
+}
+
+/* ---- Told ---- */
+
+static unsigned owned;
+
+static void own(void *argument)
+{
+	sim_require(argument == &owned && !owned);
+	owned++;
+	sim_retire(&source, sizeof(source));
+}
+
+static void stop_then(void *argument)
+{
+	(void)baton_source_stop_then(&source, own, argument);
+}
+
+SIM_SCENARIO(mainloop_told, "a stop by another thread beside the run: told once, by the owner",
+             .bound = 1)
+{
+	begin();
+	start(&source);
+	(void)sim_start(stop_then, &owned);
+	/* Ended by the stopping thread's task. */
+	while (!owned) {
+		sim_require(baton_mainloop_run(&loop, 2) >= 0);
+		(void)sched_yield();
+	}
+	sim_join_all();
+	sim_require(owned == 1 && runs <= 1);
+	sim_require(baton_mainloop_destroy(&loop) == 0);
 }

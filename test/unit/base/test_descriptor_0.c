@@ -59,7 +59,7 @@ static void source_is_0(void)
 		cr_assert_eq(reader.runs, i);
 	}
 	cr_assert_eq(baton_source_start(&reader.watch.source), 0);
-	cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 	put_bytes(ends[1], 1);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
 	loop_end(0);

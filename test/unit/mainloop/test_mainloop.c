@@ -71,12 +71,12 @@ Test(mainloop, an_active_source_is_started_anew_and_runs_once, .timeout = 10)
 Test(mainloop, stop_says_what_it_met, .timeout = 10)
 {
 	virtual_loop(0);
-	cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_INACTIVE);
+	cr_assert_eq(baton_source_stop(&a.source).met, BATON_STOP_NOTHING);
 	START(a);
 	START(t);
 	cr_assert(baton_source_is_active(&a.source));
-	cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_WAITING);
-	cr_assert_eq(baton_source_stop(&t.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&a.source).met, BATON_STOP_PREVENTED);
+	cr_assert_eq(baton_source_stop(&t.source).met, BATON_STOP_PREVENTED);
 	cr_assert(!baton_source_is_active(&a.source));
 	cr_assert_eq(baton_mainloop_next(&loop), 0, "the start had woken the host");
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 10), 0);
@@ -89,7 +89,7 @@ static int stops_itself(struct lettered *lettered)
 	cr_assert(baton_source_is_active(&lettered->source));
 	if (lettered->runs < 3)
 		return 0;
-	cr_assert_eq(baton_source_stop(&lettered->source), BATON_SOURCE_RUNNING);
+	cr_assert_eq(baton_source_stop(&lettered->source).met, BATON_STOP_RUNNING);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static int restarts(struct lettered *lettered)
 	cr_assert_eq(baton_source_start_after(&lettered->source, lettered->runs < 3 ? 5 : 0), 0);
 	cr_assert(baton_source_is_active(&lettered->source));
 	if (lettered->runs == 4)
-		cr_assert_eq(baton_source_stop(&lettered->source), BATON_SOURCE_RUNNING);
+		cr_assert_eq(baton_source_stop(&lettered->source).met, BATON_STOP_RUNNING);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ Test(mainloop, again_after_a_period_without_end_is_never, .timeout = 10)
 		cr_assert_eq(baton_mainloop_advance_to(&loop, 1000, 10), 1);
 		cr_assert(baton_source_is_active(&lettered.source));
 		cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER, "%zu", i);
-		cr_assert_eq(baton_source_stop(&lettered.source), BATON_SOURCE_WAITING);
+		cr_assert_eq(baton_source_stop(&lettered.source).met, BATON_STOP_PREVENTED);
 		loop_end(0);
 	}
 }
@@ -161,7 +161,7 @@ Test(mainloop, a_function_may_start_its_own_source, .timeout = 10)
 static int frees(struct lettered *lettered)
 {
 	free(lettered);
-	return BATON_SOURCE_GONE;
+	return BATON_GONE;
 }
 
 Test(mainloop, a_function_may_free_its_source, .timeout = 10)
@@ -192,7 +192,7 @@ static int gives_up_its_last(struct lettered *lettered)
 	cr_assert_eq(lettered->runs == 1 ? baton_source_undepend(&t.source, &b.source)
 	                                 : baton_source_undepend(&b.source, &t.source),
 	             0);
-	return BATON_SOURCE_GONE;
+	return BATON_GONE;
 }
 
 /* It has none when it returns, and is gone. */
@@ -425,7 +425,7 @@ Test(mainloop, a_thousand_sources_leave_the_heap_in_order, .timeout = 10)
 		if (rng_below(&rng, 4))
 			cr_assert_eq(baton_source_start_after(source, 1 + rng_below(&rng, 500)), 0);
 		else
-			cr_assert_geq(baton_source_stop(source), 0);
+			cr_assert_geq(baton_source_stop(source).met, 0);
 	}
 	for (int i = 0; i < COUNT; i++)
 		expected += baton_source_is_active(&many[i].source);

@@ -32,7 +32,7 @@ Test(mainloop_depend, a_child_waits_for_its_active_parents, .timeout = 10)
 	START(a);
 	START(t);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
-	cr_assert_eq(baton_source_stop(&t.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&t.source).met, BATON_STOP_PREVENTED);
 	cr_assert(loop_readable(0), "the stop has made the child ready");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	EXPECT("a");
@@ -51,7 +51,7 @@ static void *stops(void *arg)
 {
 	struct lettered *lettered = arg;
 
-	MUST(baton_source_stop(&lettered->source) == BATON_SOURCE_WAITING);
+	MUST(baton_source_stop(&lettered->source).met == BATON_STOP_QUEUED);
 	return NULL;
 }
 
@@ -105,19 +105,19 @@ Test(mainloop_depend, another_threads_start_is_seen, .timeout = 10)
 		if (last == 1)
 			cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 		else if (last == 2)
-			cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_WAITING);
+			cr_assert_eq(baton_source_stop(&a.source).met, BATON_STOP_PREVENTED);
 		else if (last == 3)
 			cr_assert_eq(baton_source_set_level(&a.source, 4), 0);
 		else if (last == 4)
 			cr_assert_eq(baton_source_start_after(&a.source, BATON_NEVER), 0);
 		else if (last == 5)
-			cr_assert_eq(baton_source_forget(&a.source), BATON_SOURCE_WAITING);
+			cr_assert_eq(forget(&a.source), BATON_STOP_PREVENTED);
 		thread_join(thread_start(starts, &a));
 		cr_assert(loop_readable(0), "%d", last);
 		log_length = 0;
 		cr_assert_eq(baton_mainloop_run(&loop, 10), 1, "%d", last);
 		EXPECT("a");
-		cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_INACTIVE);
+		cr_assert_eq(baton_source_stop(&a.source).met, BATON_STOP_NOTHING);
 	}
 	loop_end(0);
 }
@@ -145,7 +145,7 @@ static int gets_a_child(struct lettered *lettered)
 	cr_assert_eq(baton_source_depend(&lettered->source, &c.source), 0);
 	START(c);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "the child waits for what runs");
-	return lettered->runs == 1 ? 0 : BATON_SOURCE_GONE;
+	return lettered->runs == 1 ? 0 : BATON_GONE;
 }
 
 static int runs_the_next(struct lettered *lettered)
@@ -172,7 +172,7 @@ Test(mainloop_depend, a_child_that_a_running_parent_gets_runs_after_it, .timeout
 		START(a);
 		cr_assert_gt(baton_mainloop_run(&loop, 10), 0);
 		EXPECT(inner ? "atc" : "ac");
-		cr_assert_eq(baton_source_forget(&c.source), BATON_SOURCE_INACTIVE);
+		cr_assert_eq(forget(&c.source), BATON_STOP_NOTHING);
 		loop_end(0);
 	}
 }
@@ -250,14 +250,14 @@ Test(mainloop_depend, forget_ends_them, .timeout = 10)
 	START(b);
 	START(c);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
-	cr_assert_eq(baton_source_forget(&b.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(forget(&b.source), BATON_STOP_PREVENTED);
 	cr_assert_eq(b.source._state, 0, "nor is it a parent any more");
 	memset(&b, 0xEE, sizeof(b));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	EXPECT("ac");
 	START(a);
-	cr_assert_eq(baton_source_forget(&c.source), BATON_SOURCE_INACTIVE);
-	cr_assert_eq(baton_source_forget(&a.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(forget(&c.source), BATON_STOP_NOTHING);
+	cr_assert_eq(forget(&a.source), BATON_STOP_PREVENTED);
 	loop_end(0);
 }
 
@@ -314,7 +314,7 @@ static void *misuses_thread(void *arg)
 	MUST(baton_mainloop_destroy(&loop) == -EPERM);
 	MUST(DEPEND(a, b) == -EPERM);
 	MUST(baton_source_undepend(&a.source, &b.source) == -EPERM);
-	MUST(baton_source_forget(&a.source) == -EPERM);
+	MUST(baton_source_undepend_all(&a.source) == -EPERM);
 	MUST(!baton_mainloop_should_yield(&loop));
 	return arg;
 }
@@ -369,7 +369,7 @@ static int answers(struct lettered *lettered)
 
 Test(mainloop_depend, a_source_has_failed_where_it_returns_an_error, .timeout = 10)
 {
-	static const int answers_of[] = {0, -EIO, 2, INT_MAX, -1, INT_MIN, BATON_SOURCE_GONE};
+	static const int answers_of[] = {0, -EIO, 2, INT_MAX, -1, INT_MIN, BATON_GONE};
 	struct baton_mainloop_stats stats;
 
 	virtual_loop(0);
@@ -464,11 +464,11 @@ Test(mainloop_depend, a_loop_that_does_not_exist_is_an_error, .timeout = 10)
 
 	cr_assert_eq(baton_source_start(&a.source), -ESHUTDOWN);
 	cr_assert_eq(baton_source_start_after(&a.source, 1), -ESHUTDOWN);
-	cr_assert_eq(baton_source_stop(&a.source), -ESHUTDOWN);
+	cr_assert_eq(baton_source_stop(&a.source).met, BATON_STOP_NOTHING);
 	cr_assert_eq(baton_source_set_level(&a.source, 2), -ESHUTDOWN);
 	cr_assert_eq(DEPEND(a, b), -ESHUTDOWN);
 	cr_assert_eq(baton_source_undepend(&a.source, &b.source), -ESHUTDOWN);
-	cr_assert_eq(baton_source_forget(&a.source), -ESHUTDOWN);
+	cr_assert_eq(baton_source_undepend_all(&a.source), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_drain(&loop, 1), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 1, 1), -ESHUTDOWN);

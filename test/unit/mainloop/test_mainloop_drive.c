@@ -72,7 +72,7 @@ Test(mainloop_drive, only_an_earlier_deadline_wakes, .timeout = 10)
 	cr_assert_gt(next, baton_mainloop_now(&loop));
 	thread_join(thread_start(starts_later, &a));
 	cr_assert_eq(baton_source_start_after(&b.source, 10 * BATON_SECOND), 0);
-	cr_assert_eq(baton_source_stop(&t.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&t.source).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(wakes(), 1);
 	cr_assert_not(loop_readable(0));
 	cr_assert_eq(baton_mainloop_next(&loop), next);
@@ -338,7 +338,7 @@ static void *life_main(void *arg)
 
 		switch (rng_below(&rng, 4)) {
 		case 0:
-			MUST(baton_source_stop(source) >= 0);
+			MUST(baton_source_stop(source).met >= 0);
 			break;
 		case 1:
 			MUST(baton_source_set_level(source, 1 + rng_below(&rng, 16)) == 0);

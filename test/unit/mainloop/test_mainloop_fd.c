@@ -71,7 +71,7 @@ Test(mainloop_fd, a_source_that_is_again_runs_until_the_data_is_read, .timeout =
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
 	put_bytes(ends[1], 5);
 	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 5);
-	cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 	put_bytes(ends[1], 1);
 	cr_assert(!loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
@@ -119,7 +119,7 @@ Test(mainloop_fd, the_kernel_is_told_of_a_start_and_not_of_each_run, .timeout = 
 			cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
 		}
 		cr_assert_eq(entries_told, 2 * round - 1);
-		cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+		cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 		cr_assert_eq(baton_mainloop_run(&loop, 1), 0);
 		cr_assert_eq(entries_told, 2 * round);
 	}
@@ -228,7 +228,7 @@ Test(mainloop_fd, a_closed_descriptor_and_a_regular_file_are_ready, .timeout = 5
 	start(&reader);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
-	cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 	cr_assert_str_eq(log_take(), "rrcc");
 	loop_end(0);
 }
@@ -245,7 +245,7 @@ Test(mainloop_fd, a_number_that_another_file_gets_is_watched_anew, .timeout = 5)
 	(void)close(ends[0]);
 	make_pipe(more);
 	cr_assert_eq(more[0], ends[0], "the kernel gives the lowest number");
-	cr_assert_eq(baton_source_stop(&stale.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&stale.watch.source).met, BATON_STOP_PREVENTED);
 	reader = (struct watched)WATCHED(once, r, more[0]);
 	start(&reader);
 	put_bytes(more[1], 1);
@@ -287,7 +287,7 @@ Test(mainloop_fd, a_closed_descriptor_of_any_number_is_ready, .timeout = 5)
 	cr_assert(loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
-	cr_assert_eq(baton_source_stop(&high.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&high.watch.source).met, BATON_STOP_PREVENTED);
 	cr_assert_str_eq(log_take(), "hrhr");
 	MUST(dup2(ends[0], 900) == 900);
 	start(&reader);
@@ -382,13 +382,13 @@ Test(mainloop_fd, start_after_watches_later_and_a_parent_holds_a_watch_back, .ti
 	cr_assert_eq(baton_source_start_after(&parent.source, BATON_NEVER), 0);
 	cr_assert(!loop_readable(0), "a source that is held back does not watch");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
-	cr_assert_eq(baton_source_stop(&parent.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&parent.source).met, BATON_STOP_PREVENTED);
 	cr_assert(loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	/* Ready, and then held back. */
 	cr_assert_eq(baton_source_start_after(&parent.source, BATON_NEVER), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
-	cr_assert_eq(baton_source_forget(&parent.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(forget(&parent.source), BATON_STOP_PREVENTED);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	loop_end(1);
 }
@@ -467,7 +467,7 @@ static int go(struct watched *watched)
 {
 	(void)close(watched->watch.fd);
 	free(watched);
-	return BATON_SOURCE_GONE;
+	return BATON_GONE;
 }
 
 enum { MANY = 300 };

@@ -23,14 +23,14 @@ static int closes(struct watched *watched)
 
 static int stops_and_closes(struct watched *watched)
 {
-	cr_assert_eq(baton_source_stop(&watched->watch.source), BATON_SOURCE_RUNNING);
+	cr_assert_eq(baton_source_stop(&watched->watch.source).met, BATON_STOP_RUNNING);
 	return closes(watched);
 }
 
 static int stops_and_closes_another(struct lettered *lettered)
 {
 	(void)lettered;
-	cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 	return closes(&reader);
 }
 
@@ -75,7 +75,7 @@ Test(mainloop_fd_entries, a_descriptor_with_a_duplicate_is_gone_when_it_is_close
 		reader = (struct watched)WATCHED(once, r, others[0]);
 		cr_assert_eq(baton_source_start(&reader.watch.source), 0);
 		cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
-		cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+		cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 		MUST(!close(duplicate) && !close(ends[1]) && !close(others[0]) &&
 		     !close(others[1]));
 	}
@@ -146,7 +146,7 @@ Test(mainloop_fd_entries, a_stop_in_a_forked_child_does_not_concern_the_parent, 
 	child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0)
-		_exit(baton_source_stop(&reader.watch.source) == BATON_SOURCE_WAITING ? 0 : 1);
+		_exit(baton_source_stop(&reader.watch.source).met == BATON_STOP_PREVENTED ? 0 : 1);
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0);
 	put_bytes(ends[1], 1);
@@ -185,7 +185,7 @@ Test(mainloop_fd_entries, a_side_whose_source_has_no_turn_leaves_the_other_watch
 		continue;
 	cr_assert_eq(baton_mainloop_run(&loop, 2), 2);
 	cr_assert_str_eq(log_take(), "wi");
-	cr_assert_eq(baton_source_stop(&busy.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&busy.source).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(baton_mainloop_run(&loop, 2), 1);
 	cr_assert_str_eq(log_take(), "r");
 	loop_end(0);

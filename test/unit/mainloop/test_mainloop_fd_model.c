@@ -110,8 +110,8 @@ static void model_call(uint64_t *rng)
 			model_ready(number);
 		break;
 	case 2:
-		cr_assert_eq(baton_source_stop(source),
-		             model[number].active ? BATON_SOURCE_WAITING : BATON_SOURCE_INACTIVE);
+		cr_assert_eq(baton_source_stop(source).met,
+		             model[number].active ? BATON_STOP_PREVENTED : BATON_STOP_NOTHING);
 		model[number].active = model[number].ready = false;
 		break;
 	case 3:

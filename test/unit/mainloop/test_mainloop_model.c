@@ -296,11 +296,11 @@ static int loop_act(struct lettered *lettered)
 		error = baton_source_start(&next->source);
 		break;
 	case STOPS_NEXT:
-		error = baton_source_stop(&next->source) < 0;
+		error = baton_source_stop(&next->source).met < 0;
 		break;
 	case STOPS_ITSELF:
 		if (lettered->runs % 2)
-			error = baton_source_stop(&lettered->source) != BATON_SOURCE_RUNNING;
+			error = baton_source_stop(&lettered->source).met != BATON_STOP_RUNNING;
 		break;
 	case PASSES:
 		error = baton_mainloop_pass(&loop, 3);
@@ -410,8 +410,8 @@ static void call(uint64_t *rng)
 		start(number, delay);
 		break;
 	case 5:
-		cr_assert_eq(baton_source_stop(source),
-		             model[number].active ? BATON_SOURCE_WAITING : BATON_SOURCE_INACTIVE);
+		cr_assert_eq(baton_source_stop(source).met,
+		             model[number].active ? BATON_STOP_PREVENTED : BATON_STOP_NOTHING);
 		stop(number);
 		break;
 	case 6:

@@ -37,7 +37,7 @@ Test(mainloop_posts, starts_by_other_threads_leave_time_for_the_sources_that_are
 	cr_assert_eq(baton_source_start(&busy.source), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 401), 401);
 	cr_assert_eq(rounds, 11, "640 starts are taken in after each 40 runs");
-	cr_assert_eq(baton_source_stop(&busy.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&busy.source).met, BATON_STOP_PREVENTED);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 0, "and whenever nothing is ready");
 	cr_assert_eq(late[639]._state & 1, 0);
 	loop_end(640);
@@ -105,6 +105,6 @@ Test(mainloop_posts, a_round_has_as_many_runs_as_were_asked_for, .timeout = 20)
 	virtual_loop(0);
 	cr_assert_eq(baton_source_start(&source), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 40 * 1024), 40 * 1024);
-	cr_assert_eq(baton_source_stop(&source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&source).met, BATON_STOP_PREVENTED);
 	loop_end(0);
 }

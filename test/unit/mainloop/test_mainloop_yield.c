@@ -102,7 +102,7 @@ static int stops_what_is_half_taken_in(struct lettered *lettered)
 	thread_join(thread_start(posts_and_then_one, &t.source));
 	cr_assert_not(baton_mainloop_should_yield(&loop));
 	for (int i = 0; i < POSTS; i++)
-		cr_assert_eq(baton_source_stop(&posts_many[i].source), BATON_SOURCE_WAITING);
+		cr_assert_eq(baton_source_stop(&posts_many[i].source).met, BATON_STOP_PREVENTED);
 	memset(posts_many, 0xff, sizeof(posts_many)); /* the memory is the caller's again */
 	return 0;
 }
