@@ -74,9 +74,8 @@ static int tell_owner(struct baton_task *task)
 	struct baton_trigger *trigger = trigger_of(task);
 	const struct baton_stopping stopping = trigger->_stopping;
 
-	/* [trigger.node] release: this thread's touches; pairs with [trigger.node] in fire and
-	 * stop_trigger. Release is enough: the thread reads nothing of the trigger afterwards. */
-	(void)sub_acq_rel(&trigger->_state, TOLD); /* last touch */
+	/* Relaxed: the function tells the owner, and no thread fires a stopped trigger. */
+	(void)sub_relaxed(&trigger->_state, TOLD); /* last touch */
 	stopping._fn(stopping._arg);
 	return 0;
 }
@@ -227,7 +226,7 @@ static uint64_t stop_trigger(struct baton_trigger *trigger, uint64_t told)
 	uint64_t state = load_relaxed(&trigger->_state);
 
 	/* Ends: as in fire. [trigger.node] acquire: what the thread that has cleared NODE did, and
-	 * `_running`; pairs with [trigger.node] in take_fires and tell_owner. [trigger.fire]
+	 * `_running`; pairs with [trigger.node] in take_fires. [trigger.fire]
 	 * release: the function of stop_then; pairs with [trigger.fire] in take_fires */
 	while (!cas_acq_rel(&trigger->_state, &state, STOPPED | (state & (NODE | TOLD)) | told))
 		;

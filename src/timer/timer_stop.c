@@ -174,7 +174,8 @@ static int tell_timer(struct baton_task *task)
 	const struct baton_stopping stopping = timer->_stopping;
 
 	/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide. Release is
-	 * enough: the thread reads nothing of the timer afterwards. */
+	 * enough: the thread reads nothing of the timer afterwards. Relaxed is seldom noticed: only
+	 * a thread that arms the timer at this moment, without the owner's word, relies on it. */
 	(void)sub_acq_rel(&timer->_word, BATON__TIMER_GONE);
 	stopping._fn(stopping._arg);
 	return 0;
