@@ -13,6 +13,7 @@ static int timer_nothing(struct baton_timer *timer)
 
 static int trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
 {
+	return 0;
 }
 
 /* ---- Executors, timers, lanes ---- */
@@ -30,7 +31,6 @@ void mainloops_in_turn(void)
 			abort();
 		between[i] = malloc(100 + 200 * i);
 	}
-	return 0;
 }
 
 void pool_after_destroy(void)
