@@ -8,6 +8,7 @@
 #include <baton/parallel.h>
 
 #include "base/atomic.h"
+#include "thread/thread.h"
 
 #define INDICES 4
 #define STATUS 7
@@ -72,6 +73,7 @@ static void end(void)
 {
 	sim_join_started();
 	sim_require(baton_pool_destroy(pool) == 0);
+	sim_require(load_relaxed(&baton__self->loops) == 0); /* nothing of them is left */
 }
 
 SIM_SCENARIO(parallel_2, "the caller and one helper, two chunks")
