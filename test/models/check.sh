@@ -13,7 +13,7 @@ set -u
 models=test/models
 dir=build/models
 # What the models speak of; every operation on memory in these is in a model, or in out.txt.
-sources='inline.h word.h word.c turn.h turn.c frame.h short.h short.c submit.h submit.c resource.c
+sources='inline.h word.h word.c turn.h turn.c frame.h bracket.h bracket.c submit.h submit.c resource.c
 	loan.h loan.c debt.c run.c backlog.c inbox.c marks.c drain.c shelf.c handoff.c deferred.c
 	callback.c help.c visit.c cancel.c close.c await.c kick.c call.c future.h future.c
 	wait.c wait_help.c thread.h thread.c futex.c idle.c alarm.h alarm.c crew.c park.c
@@ -89,9 +89,17 @@ mkdir -p "$dir" build/results
 
 passed=0
 failed=0
-# shellcheck disable=SC2046,SC2086 # words, on purpose
-if awk -f $models/src.awk $models/*.pml $models/out.txt \
-	$(for file in $sources; do find src include -name "$file"; done); then
+files=
+for file in $sources; do
+	found=$(find src include -name "$file")
+	[ -n "$found" ] || {
+		echo "check.sh: there is no $file any more: where has it gone?" >&2
+		exit 1
+	}
+	files="$files $found"
+done
+# shellcheck disable=SC2086 # words, on purpose
+if awk -f $models/src.awk $models/*.pml $models/out.txt $files; then
 	passed=$((passed + 1))
 else
 	failed=$((failed + 1))

@@ -597,7 +597,7 @@ proctype Waiter(byte me)
 		:: resource != awaiting[me]
 #endif
 		:: else ->
-			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
+			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline_ns) */
 #ifdef BREAK_FUTEX_BLIND
 			in_futex[me] = true;
 #else

@@ -221,7 +221,7 @@ proctype Waiter(byte me)
 			/* @src wait.c:announce
 			 * cas_acquire(word, &state, state | BATON__FUTURE_SLEEPERS) */
 			announced[me] = true;
-			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
+			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline_ns) */
 			atomic { in_futex[me] = (!final[me] && nudge[me] == seen) }
 			if
 			:: !in_futex[me]
@@ -237,7 +237,7 @@ proctype Waiter(byte me)
 		sleepers--;
 #ifndef BREAK_WAKES_EARLY_LOOK
 		/* @src thread.c:baton__thread_wakes load_seq_cst(&self->nudge) != nudge */
-		/* @src wait.c:wait_some wait->answered = load_relaxed(&baton__self->nudge) */
+		/* @src wait.c:wait_long wait->answered = load_relaxed(&baton__self->nudge) */
 		nudged = CARRIED (nudge[me] != seen);
 #endif
 		if

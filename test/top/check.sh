@@ -220,7 +220,7 @@ debugger() # what, pattern, gdb's arguments and commands...
 for folder in src/*/; do
 	folder=$(basename "$folder")
 	case $folder in
-	bpftrace | cmake | companion | gdb | man | pkgconfig | top) continue ;;
+	bpftrace | cmake | companion | gdb | man | pkgconfig | top | upgrade) continue ;;
 	esac
 	if ! grep -q "\"$folder\"" src/gdb/baton-gdb.py; then
 		failed=$((failed + 1))
