@@ -49,8 +49,8 @@ struct baton_call_options {
  *
  * later: the function runs on the executor's thread, or on that of another runner. The caller of a
  * call waits meanwhile and does not help. Only where no other thread can, the call runs the
- * function here: if this thread alone drives the executor, or the executor has refused the
- * resource.
+ * function here: if this thread alone drives the executor, if the executor has refused the
+ * resource, or, without timeout_ns, if all workers of the pool wait and no spare can be had.
  *
  * cancelled: if a post or async is accepted and then cancelled (by its future, cancel_pending, a
  * tag, a bound that drops, the shutdown of its executor, a failing batch_begin), `cancelled(arg)`

@@ -14,7 +14,7 @@
  *   for any of several           | before it sleeps, if no other thread would run them, so that
  *                                |   N workers that all wait do not hang (executor.h, alone)
  *   with a deadline              | never; a wait for a mark obeys the marks
- *   of a call with `later`       | only if no executor has the resource's job
+ *   of a call with `later`       | before it sleeps, if no other thread would run them
  *   any wait                     | always, if only this thread drives the resource's executor; it
  *                                |   looks at its deadline before each task
  *
@@ -82,13 +82,11 @@ static bool enters(const struct baton__wait *wait, struct baton_resource *resour
 {
 	if (wait->marks_alone)
 		return false;
-	if (driven)
+	if (driven || (wait->elsewhere && deferred))
 		return true;
-	if (wait->elsewhere)
-		return deferred;
 	if (baton__wait_has_deadline(wait))
 		return false;
-	return wait->all || wait->count == 1 ||
+	return wait->all || (wait->count == 1 && !wait->elsewhere) ||
 	       (wait->last_look && baton__turn_is_queued(resource) &&
 	        (deferred || alone(executor)));
 }

@@ -10,6 +10,7 @@ static struct {
 	int ran;
 	int told;
 	pthread_t on;
+	int status;
 } seen;
 
 static void *run(void *arg)
@@ -204,5 +205,28 @@ Test(call_options, a_call_later_drives_an_executor_that_is_this_threads_alone, .
 	fixture_manual();
 	cr_assert_eq(baton_call_with(&fix.resource, &later, NULL), 0);
 	cr_assert_eq(seen.ran, 1);
+	fixture_end();
+}
+
+/* The caller is the only worker, and there is no spare: no other thread can. */
+static int calls_later(struct baton_task *task)
+{
+	seen.status = baton_call_with(&fix.resource, &later, NULL);
+	return 0;
+}
+
+Test(call_options, a_call_later_by_the_only_worker_runs_there, .timeout = 5)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task task = BATON_TASK_INIT(calls_later, &future);
+	struct baton_resource outer;
+
+	fixture_pool(1);
+	baton_resource_init(&outer, &fix.config);
+	cr_assert_eq(baton_submit_later(&outer, &task), 0);
+	cr_assert_eq(baton_future_wait_until(&future, baton_after(3 * BATON_SECOND)), 0);
+	cr_assert_eq(seen.ran, 1);
+	cr_assert_eq(seen.status, 0);
+	resource_end(&outer);
 	fixture_end();
 }
