@@ -2,6 +2,8 @@
 /* The chain of sleeping callers: called.h. */
 #include "core/called.h"
 
+#include "core/run.h"
+
 const struct baton__caller *baton__caller_begin(struct baton__caller *caller)
 {
 	struct baton__thread *self = baton__self;
@@ -32,7 +34,9 @@ void *baton__run_called(const struct baton__caller *caller, baton_call_fn fn, vo
 const struct baton__caller *baton__caller_of(const struct baton__called *called)
 {
 	/* called.detached; called.forked */
-	return called && called->frame->future && !baton__forked() ? called->caller : NULL;
+	return called && called->frame->value != BATON__DETACHED && !baton__forked()
+	               ? called->caller
+	               : NULL;
 }
 
 const struct baton__caller *baton__caller_holds(const struct baton__called *called,

@@ -21,10 +21,11 @@
  *    baton__frames writes there. word.publish (word.h) orders what the caller has written before
  *    the function.
  * called.detached: A function that detaches itself ends its part of the chain: its future may be
- *     completed at any time, and the caller may be gone. Its frame, on the runner's stack, has no
- *    future then. The detach is this thread's own step, or, for a function further up the chain,
- *    that of a thread that has gone to sleep since: so the walk looks at `future` first, and at
- *    the caller only then.
+ *     completed at any time, and the caller may be gone. Its frame, on the runner's stack, has the
+ *    value DETACHED then. (That the frame has no future would not tell: a flush hides it.) The
+ *    detach is this thread's own step, or, for a function further up the chain, that of a thread
+ *    that has gone to sleep since: so the walk looks at `value` first, and at the caller only
+ *    then.
  * called.withdrawn: A call that is withdrawn leaves an entry whose function is never entered,
  *    since one CAS on the future decides; only an entered function looks at the caller.
  * called.forked: In a fork's child of such a function there is no caller, and the C library may
@@ -49,7 +50,7 @@ struct baton__caller {
 
 /* A function that runs for such a caller; on its runner's stack. */
 struct baton__called {
-	const struct baton__frame *frame; /* without a future: detached, and `caller` may be gone */
+	const struct baton__frame *frame; /* BATON__DETACHED: `caller` may be gone */
 	const struct baton__caller *caller;
 };
 

@@ -8,6 +8,7 @@
 
 #include <baton/detach.h>
 #include <baton/call.h>
+#include <baton/hooks.h>
 #include <baton/label.h>
 #include <baton/manual.h>
 #include <baton/suspend.h>
@@ -393,6 +394,54 @@ Test(called, a_call_of_a_resource_that_no_caller_holds_is_not, .timeout = 10)
 	struct tower tower = {.level = 0};
 
 	tower_run(&tower, 2, call_the_third);
+}
+
+/* ---- Hooks that a called function's flush calls ---- */
+
+static struct tower *flushing; /* while its function flushes */
+static int hook_calls;
+
+static int look_in_hook(struct baton_resource *resource)
+{
+	if (!flushing)
+		return 0;
+	hook_calls++;
+	flushing->held[0] &= baton_held(&flushing->resources[0]);
+	expect_cycle(flushing, baton_call(&flushing->resources[0], nothing, NULL, NULL));
+	return 0;
+}
+
+static void *flush(void *arg)
+{
+	flushing = arg;
+	MUST(baton_batch_flush() == 0);
+	flushing = NULL;
+	return NULL;
+}
+
+static void *call_to_flush(void *arg)
+{
+	struct tower *tower = arg;
+
+	MUST(call_elsewhere(&tower->resources[1],
+	                    &(struct baton_call_options){.fn = flush, .arg = tower}) == 0);
+	return NULL;
+}
+
+Test(called, the_hooks_of_a_flush_are_in_the_callers_resource_too, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct tower tower = {.depth = 2, .held = {true}};
+
+	config.batch_begin = look_in_hook;
+	config.batch_end = look_in_hook;
+	baton_resource_init(&tower.resources[0], NULL);
+	baton_resource_init(&tower.resources[1], &config);
+	cr_assert_eq(baton_call(&tower.resources[0], call_to_flush, &tower, NULL), 0);
+	cr_assert_eq(hook_calls, 2);
+	cr_assert(tower.held[0]);
+	resource_end(&tower.resources[0]);
+	resource_end(&tower.resources[1]);
 }
 
 /* ---- A fork's child has no caller ---- */
