@@ -32,7 +32,8 @@ struct baton__batching {
 	/* Ends the open batch, and completes the futures that it holds back. False: no batch was
 	 * open. */
 	bool (*end)(struct baton__batch *batch);
-	/* Does the batch hold this future back? The caller knows that the runner sleeps. */
+	/* Does the batch hold this future back, or is it that of a task that flushes? The caller
+	 * knows that the runner sleeps. */
 	bool (*holds)(const struct baton__batch *batch, const struct baton_future *future);
 };
 

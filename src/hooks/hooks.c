@@ -56,10 +56,11 @@ struct baton__batch {
 	struct held *first; /* the held-back futures, in nodes */
 	struct held *last;
 	struct baton_future *odd; /* the last held-back future, if no node could be allocated */
-	uint64_t until_ns;        /* when the batch has lasted batch_ns; 0: no limit */
-	uint32_t count;           /* the batch's tasks */
-	uint32_t well;            /* of these, the tasks that fail only if batch_end does */
-	int status;               /* what batch_begin returned */
+	struct baton_future *flushing; /* of the task that flushes: hidden from the hooks */
+	uint64_t until_ns;             /* when the batch has lasted batch_ns; 0: no limit */
+	uint32_t count;                /* the batch's tasks */
+	uint32_t well;                 /* of these, the tasks that fail only if batch_end does */
+	int status;                    /* what batch_begin returned */
 	/* the first error of a hook that the running task's flushes have called, or 0 */
 	int failed;
 	enum phase phase;
@@ -254,7 +255,7 @@ static bool holds(const struct baton__batch *batch, const struct baton_future *f
 		for (size_t i = 0; i < held->count; i++)
 			if (held->futures[i] == future)
 				return true;
-	return batch->odd == future;
+	return batch->odd == future || batch->flushing == future;
 }
 
 /* batch_begin has failed: completes the task, which has been claimed, with the batch's status. */
@@ -379,7 +380,6 @@ BATON_EXPORT int baton_batch_flush(void)
 {
 	struct baton__frame *frame = baton__top(baton__self);
 	struct baton__batch *batch;
-	struct baton_future *future;
 	void *value;
 	int status = 0;
 
@@ -391,7 +391,7 @@ BATON_EXPORT int baton_batch_flush(void)
 	if (!batch || !batch->entered)
 		return -EBUSY;
 	/* The hooks must not see the task's future and value. */
-	future = frame->future;
+	batch->flushing = frame->future;
 	value = frame->value;
 	frame->future = NULL;
 	batch->entered = false;
@@ -405,7 +405,8 @@ BATON_EXPORT int baton_batch_flush(void)
 	if (!batch->failed)
 		batch->failed = status;
 	batch->entered = true;
-	frame->future = future;
+	frame->future = batch->flushing;
 	frame->value = value;
+	batch->flushing = NULL;
 	return status;
 }

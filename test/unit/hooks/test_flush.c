@@ -454,3 +454,67 @@ Test(flush, shutdown_now_leaves_no_batch_open, .timeout = 30)
 	}
 	cr_assert_eq(counts[BATON_FAILED], 0);
 }
+
+/* A hook that a flush calls is inside the flushing task: its wait for a thread that waits for that
+ * task closes a cycle. */
+struct hooked_cycle {
+	struct ledger ledger;
+	struct entry entry;
+	struct baton_resource other; /* whose task waits for the entry */
+	int waiter;
+	atomic_bool begun;
+	int status[2];
+};
+
+static void *leave_arg(void *arg)
+{
+	return arg;
+}
+
+static void call_other_in_hook(void *arg)
+{
+	struct hooked_cycle *cycle = arg;
+
+	cycle->ledger.on_end = NULL;
+	cycle->status[1] = baton_call(&cycle->other, leave_arg, NULL, NULL);
+}
+
+static void flush_when_awaited(void *arg)
+{
+	struct hooked_cycle *cycle = arg;
+
+	atomic_store(&cycle->begun, true);
+	until_asleep(cycle->waiter);
+	cycle->ledger.on_end = call_other_in_hook;
+	cycle->ledger.arg = cycle;
+	MUST(baton_batch_flush() == 0);
+}
+
+static void *wait_for_the_flusher(void *arg)
+{
+	struct hooked_cycle *cycle = arg;
+
+	MUST(baton_submit_later(&cycle->ledger.resource, &cycle->entry.task) == 0);
+	while (!atomic_load(&cycle->begun)) /* this thread must not help */
+		sched_yield();
+	cycle->status[0] = baton_future_wait(&cycle->entry.future);
+	return NULL;
+}
+
+Test(flush, a_wait_of_its_hooks_for_a_thread_that_waits_for_its_task_ends, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct hooked_cycle cycle = {.waiter = thread_id()};
+
+	ledger_init(&cycle.ledger, baton_pool_executor(pool));
+	baton_resource_init(&cycle.other, NULL);
+	entry_init(&cycle.entry, &cycle.ledger, true);
+	cycle.entry.body = flush_when_awaited;
+	cycle.entry.arg = &cycle;
+	cr_assert_eq(baton_call(&cycle.other, wait_for_the_flusher, &cycle, NULL), 0);
+	cr_assert_eq(cycle.status[0], 0);
+	cr_assert_eq(cycle.status[1], -EDEADLK);
+	resource_end(&cycle.ledger.resource);
+	resource_end(&cycle.other);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
