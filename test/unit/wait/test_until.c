@@ -18,7 +18,7 @@ static struct world {
 	struct occupant occupants[RESOURCES];
 	struct step steps[RESOURCES];
 	struct baton_future futures[RESOURCES];
-	struct journal journal;
+	struct journal journals[RESOURCES]; /* each of one resource's tasks */
 	struct baton_future promise; /* fulfilled by nobody */
 	struct baton_fan_out *fan_out;
 	struct baton_suspension suspension;
@@ -133,7 +133,7 @@ static void world_begin(void)
 	for (int i = 0; i < RESOURCES; i++) {
 		baton_resource_init(&world.resources[i], NULL);
 		occupy(&world.occupants[i], &world.resources[i]);
-		step_init(&world.steps[i], &world.journal, i, &world.futures[i]);
+		step_init(&world.steps[i], &world.journals[i], i, &world.futures[i]);
 		MUST(baton_submit(&world.resources[i], &world.steps[i].task) == 0);
 	}
 	MUST(baton_fan_out_submit(&(struct baton_resource *){&world.resources[FAN_OUT]}, 1,
