@@ -21,7 +21,7 @@
  * starts meanwhile. The waiter helps the resource, as in an await. stop_wait_until has a deadline
  * (time.h). Where a stop would meet NOTHING or PREVENTED, both return 0 at once, also
  * in a task of the resource. As the stops, they wait beyond the deadline while another thread calls
- * the `dropped` of x. Errors: x is stopped, and its memory is baton's as after stop:
+ * the `dropped` of x. Otherwise x is stopped, and its memory is baton's as after stop:
  *   -ETIMEDOUT  the deadline has passed.
  *   -EDEADLK    the call would have to wait, and is made in a task of the resource; or it would
  *               wait for ever.
@@ -93,7 +93,8 @@ struct baton_stopped {
  */
 typedef void (*baton_stopped_fn)(void *arg);
 
-/* A baton_stopped_fn that completes a promise (its `arg`) with status 0, for those who wait. */
+/* A baton_stopped_fn that completes a promise (its `arg`) with status 0, for those who wait. Thread
+ * safety: any thread. Blocking: never. Errors: none. */
 void baton_stopped_complete(void *promise) BATON_NONNULL;
 
 /* For the library. */

@@ -172,8 +172,10 @@ BATON_MUST_USE int baton_timer_arm_at(struct baton_timer *timer,
  * is the caller's again, or its function has returned. In the own function of the timer call
  * baton_timer_arm_after().
  *
- * Thread safety: the owner of the timer. Blocking, Ownership, Ordering, Errors: as for
- * baton_timer_arm_after(); after an error the memory is the caller's.
+ * Thread safety: the owner of the timer. Blocking: as baton_timer_arm_after().
+ * Ownership: as for baton_timer_arm_after(); after an error the memory is the caller's.
+ * Ordering: what the caller did before is visible to the run.
+ * Errors: as for baton_timer_arm_after().
  */
 BATON_MUST_USE int baton_submit_after(struct baton_resource *resource, struct baton_timer *timer,
                                       uint64_t delay_ns, baton_timer_fn fn) BATON_NONNULL;
