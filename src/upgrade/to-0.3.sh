@@ -75,8 +75,14 @@ rules()
 		result baton_timer_disarm returns nothing: ask baton_timer_state
 		result baton_trigger_stop returns a struct: .met is an enum baton_stop
 		result baton_io_stop returns a struct: .met is an enum baton_stop
+		result baton_source_stop returns a struct: .met is an enum baton_stop
+		left BATON_SOURCE_INACTIVE is BATON_STOP_NOTHING; on another thread QUEUED
+		left BATON_SOURCE_WAITING is BATON_STOP_PREVENTED; on another thread QUEUED
+		left BATON_SOURCE_RUNNING is BATON_STOP_RUNNING
+		left baton_source_forget is baton_source_stop and baton_source_undepend_all
 		rename BATON_TIMER_GONE BATON_GONE
 		rename BATON_IO_GONE BATON_GONE
+		rename BATON_SOURCE_GONE BATON_GONE
 		include baton.h baton/all.h
 		include baton/labelled.h baton/label.h
 		include baton/task_type.h baton/task.h
