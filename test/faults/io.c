@@ -83,7 +83,7 @@ SCENARIO(io, stops)
 	struct watch watch;
 
 	begin(&watch);
-	EXPECT(USE(baton_io_stop(&watch.io)).met == BATON_STOP_NOTHING);
+	EXPECT(USE(baton_io_stop(&watch.io)).met == BATON_STOP_PREVENTED);
 	EXPECT(USE(baton_io_stop_then(&watch.io, baton_stopped_complete, &promise)).met ==
 	       BATON_STOP_NOTHING);
 	EXPECT(baton_future_state(&promise) == BATON_DONE);

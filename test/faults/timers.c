@@ -316,6 +316,7 @@ SCENARIO(timers, stop_wait)
 	leave(&occupant);
 	thread_join(stopper);
 	EXPECT(!atomic_load(&bell.runs));
+	EXPECT(TRY(baton_timer_stop_wait_until(&bell.timer, 0)) == 0);
 	bell_end(&bell);
 	elsewhere(destroy, timers);
 }
