@@ -124,7 +124,7 @@ int main(void)
 	admitted.outcome = &outcome;
 	return baton_admission_arrive(&admission, &admitted) ||
 	       baton_admission_close(&admission, BATON_ADMISSION_RUN) ||
-	       baton_admission_await(&admission, NULL) || baton_future_status(&outcome);
+	       baton_admission_await(&admission) || baton_future_status(&outcome);
 }
 EOF
 cat >"$tmp/companions/CMakeLists.txt" <<'EOF'
