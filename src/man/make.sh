@@ -17,7 +17,11 @@ names=$(cd include/baton && for file in *.h; do printf '%s ' "${file%.h}"; done)
 rm -rf "$manual"
 mkdir -p "$manual/man1" "$manual/man3" "$manual/man7"
 for name in $names; do
+	# The library whose map has the header; of inline functions alone, libbaton.
+	map=$(grep -l "baton/$name\.h" src/companion/*/*.map) || map=
+	library=${map:+-$(basename "$map" .map)}
 	awk -v out="$manual" -v date="$date" -v version="$version" -v headers="$names" \
+		-v library="baton$library" \
 		-f "$from/pages.awk" -f "$from/text.awk" "include/baton/$name.h"
 done
 

@@ -4,6 +4,7 @@
 # mdoc(7).
 #
 #	awk -v out=DIR -v date='November 22, 2026' -v version=0.3.0 -v headers='future task ...' \
+#		-v library=baton \
 #		-f pages.awk -f text.awk include/baton/future.h
 #	awk -v list=1 -f pages.awk -f text.awk include/baton/*.h	prints the pages' names
 #
@@ -290,7 +291,7 @@ function write_function_page(i,	k, first, argument)
 		put(".Nm " macro_name(i, k) (k < macros[i] ? " ," : ""))
 	put(".Nd " summary(docs[i]))
 	put(".Sh LIBRARY")
-	put("baton (libbaton, \\-lbaton)")
+	put(library " (lib" library ", \\-l" library ")")
 	put(".Sh SYNOPSIS")
 	put(".In baton/" header ".h")
 	for (k = 1; k <= functions[i]; k++)

@@ -171,10 +171,15 @@ function write_labels_of(wanted, heading,	k, any)
 	any = 0
 	for (k = 1; k <= labels; k++)
 		if (label_name[k] == wanted) {
-			if (!any++)
-				put(".Sh " heading)
+			if (!any++) # mandoc knows these sections in the pages of functions alone
+				put(self == "" ? ".Ss " capital(heading) : ".Sh " heading)
 			put_lines(label_text[k])
 		}
+}
+
+function capital(heading)
+{
+	return substr(heading, 1, 1) tolower(substr(heading, 2))
 }
 
 # Sentences as lines of mdoc.
