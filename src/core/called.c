@@ -10,6 +10,7 @@ const struct baton__caller *baton__caller_begin(struct baton__caller *caller)
 
 	if (!self->top)
 		return NULL;
+	caller->thread = self;
 	/* called.constant: all frames, since the caller's own search for a cycle would make them */
 	caller->top = baton__frames(self);
 	caller->last = self->helping ? self->helping->frame : NULL;
@@ -49,4 +50,15 @@ const struct baton__caller *baton__caller_holds(const struct baton__called *call
 		if (baton__held_above((uintptr_t)caller->top, resource, caller->last))
 			return caller;
 	return NULL;
+}
+
+bool baton__caller_is(const struct baton__called *called, const struct baton__thread *thread)
+{
+	const struct baton__caller *caller;
+
+	/* Bounded: as above. */
+	for (; (caller = baton__caller_of(called)); called = caller->called)
+		if (caller->thread == thread)
+			return true;
+	return false;
 }

@@ -42,6 +42,7 @@
 
 /* A thread that holds batons, and sleeps in a call; on its stack. */
 struct baton__caller {
+	const struct baton__thread *thread;
 	const struct baton__frame *top;     /* its innermost frame */
 	const struct baton__frame *last;    /* the frame of its innermost help; NULL: none */
 	const struct baton__called *called; /* its own chain */
@@ -67,6 +68,9 @@ const struct baton__caller *baton__caller_of(const struct baton__called *called)
 /* The sleeping caller, of the chain, that holds the resource. NULL: none. */
 const struct baton__caller *baton__caller_holds(const struct baton__called *called,
                                                 const struct baton_resource *resource);
+
+/* Is the thread a sleeping caller of the chain? */
+bool baton__caller_is(const struct baton__called *called, const struct baton__thread *thread);
 
 /* Does the thread hold the resource's baton, or does a sleeping caller for which it runs? */
 BATON_INLINE bool baton__thread_runs_in(const struct baton__thread *thread,

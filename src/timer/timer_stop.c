@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "thread/thread.h"
+#include "core/called.h"
 #include "wait/cycle.h"
 #include "timer/dropping.h"
 
@@ -88,8 +89,8 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 	return word;
 }
 
-/* Waits while the driver hands over this timer. This thread holds the resource, so the driver does
- * not run the task. The driver pushes the task, or, if the resource refuses the task, lets go of
+/* Waits while the driver hands over this timer. The resource is held, so the driver does not run
+ * the task. The driver pushes the task, or, if the resource refuses the task, lets go of
  * the timer. */
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
@@ -98,8 +99,10 @@ static void await_handed(struct baton_timers *timers, const struct baton_timer *
 	 * is seldom noticed: [timer.handing] orders the driver's push and the close that follows
 	 * the stop, and the explorer's modification order is that of execution. */
 	for (unsigned i = 0; load_acquire(&timers->handing) == timer; i++) {
-		/* Relaxed: is this thread the driver? */
-		if (load_relaxed(&timers->driver) == baton__self)
+		/* Relaxed: is this thread the driver, or a caller that sleeps in the task? */
+		const struct baton__thread *driver = load_relaxed(&timers->driver);
+
+		if (driver == baton__self || baton__caller_is(baton__self->called, driver))
 			return;
 		if (i < 100)
 			baton__pause();
@@ -131,10 +134,11 @@ static uint64_t stop_once(struct baton_timer *timer)
 		if (timers && word & BATON__TIMER_LINKED)
 			baton__timer_remove(timers, timer);
 	}
-	/* This thread holds the resource, and the timer is busy: this is the timer's own function,
-	 * or the task is queued, or the driver is handing it over. */
+	/* This thread, or a caller for which it runs, holds the resource, and the timer is busy:
+	 * this is the timer's own function, or the task is queued, or the driver is handing it
+	 * over. */
 	if (timers && word & BATON__TIMER_BUSY &&
-	    baton__thread_holds(baton__self, timer->_resource))
+	    baton__thread_runs_in(baton__self, timer->_resource))
 		await_handed(timers, timer);
 	return word;
 }

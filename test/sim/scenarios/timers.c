@@ -311,6 +311,55 @@ SIM_SCENARIO(timers_session,
 	end();
 }
 
+/* The task is in a call meanwhile, whose function another thread may run. */
+static void *ends_callers_session(void *unused)
+{
+	(void)ends_session(NULL);
+	return NULL;
+}
+
+static int calls_to_end(struct baton_task *unused)
+{
+	sim_require(baton_call(&resources[1], ends_callers_session, NULL, NULL) == 0);
+	return 0;
+}
+
+static void *gives_way(void *unused)
+{
+	sim_yield();
+	return NULL;
+}
+
+static void does_occupy(void *unused)
+{
+	sim_require(baton_post(&resources[1], gives_way, NULL) == 0);
+}
+
+SIM_SCENARIO(timers_session_called, "the same by a function that the task calls", .bound = 2)
+{
+	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual;
+
+	begin();
+	sim_calm(true);
+	sim_require(baton_manual_create(&manual) == 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resources[0], &config);
+	baton_resource_init(&resources[1], &config);
+	baton_task_init(&task, calls_to_end, NULL);
+	baton_task_init(&finaliser, frees, NULL);
+	does_arm_a((void *)1);
+	sim_calm(false);
+	sim_start(does_occupy, NULL);
+	sim_start(does_end_session, NULL);
+	advances((void *)1);
+	sim_join_all();
+	(void)baton_manual_run_until_idle(manual);
+	sim_require(runs == told);
+	baton_manual_destroy(manual);
+	end();
+}
+
 static int is_nothing(struct baton_timer *unused)
 {
 	(void)unused;

@@ -427,3 +427,58 @@ Test(timer_stop, in_a_run_that_another_thread_took_over_waits_for_no_driver, .ti
 	resource_end(&handed);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
+
+/* The run of a timer calls another resource; the function, which another thread runs, stops the
+ * timer. */
+struct stopping_call {
+	struct baton_resource other;
+	struct occupant occupant;
+	int caller;
+};
+
+static struct stopping_call stopping_call;
+
+static void *let_go(void *unused)
+{
+	until_asleep(stopping_call.caller);
+	gate_open(&stopping_call.occupant.leave);
+	return NULL;
+}
+
+static void *stops_it(void *bell)
+{
+	found = baton_timer_stop(&((struct bell *)bell)->timer).met;
+	return NULL;
+}
+
+static int calls_to_stop(struct bell *bell)
+{
+	pthread_t thread;
+
+	stopping_call.caller = thread_id();
+	occupy(&stopping_call.occupant, &stopping_call.other);
+	thread = thread_start(let_go, NULL);
+	MUST(baton_call(&stopping_call.other, stops_it, bell, NULL) == 0);
+	thread_join(thread);
+	thread_join(stopping_call.occupant.thread);
+	return 0;
+}
+
+Test(timer_stop, in_a_function_that_its_run_calls_waits_for_no_driver, .timeout = 5)
+{
+	struct baton_timers *timers = virtual_timers();
+	struct baton_resource resource;
+	struct bell bell;
+
+	baton_resource_init(&resource, NULL);
+	baton_resource_init(&stopping_call.other, NULL);
+	bell_init(&bell, timers, &resource);
+	bell.then = calls_to_stop;
+	cr_assert_eq(baton_timer_arm_every(&bell.timer, TICK, TICK, BATON_TIMER_SKIP), 0);
+	cr_assert_eq(baton_timers_advance(timers, TICK), 1);
+	cr_assert_eq(found, BATON_STOP_RUNNING);
+	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_DONE);
+	resource_end(&resource);
+	resource_end(&stopping_call.other);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
