@@ -120,10 +120,11 @@ static const void *awaiting(const struct baton__wait *wait)
 	struct baton_future *future = wait->futures[0];
 	const void *resource;
 
-	if (wait->count > 1)
-		return baton__wait_has_deadline(wait) ? baton__self : NULL;
 	if (baton__wait_has_deadline(wait))
 		return baton__self;
+	/* `elsewhere`: this thread may be unable to help; another one then needs the nudge, too. */
+	if (wait->count > 1 || wait->elsewhere)
+		return NULL;
 	resource = baton__future_resource(future);
 	/* A task that is not submitted yet has no resource. A member of an executor then returns
 	 * NULL, to be nudged for any resource: perhaps only threads of that executor may run the

@@ -16,7 +16,7 @@ struct baton__wait {
 	bool all;                           /* for all futures; false: for any */
 	bool mark;                          /* the future is a mark's, not a task's */
 	bool marks_alone;                   /* enters no task of the resource */
-	bool elsewhere;                     /* enters no task of which an executor has the job */
+	bool elsewhere;                     /* enters no task that another thread would run */
 	const struct baton__still *still;   /* of a quiesce; or NULL */
 	bool last_look;                     /* the waiter is about to sleep */
 	enum baton__abort abort;            /* may the wait end with -EDEADLK? (cycle.h) */

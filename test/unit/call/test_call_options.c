@@ -230,3 +230,57 @@ Test(call_options, a_call_later_by_the_only_worker_runs_there, .timeout = 5)
 	resource_end(&outer);
 	fixture_end();
 }
+
+/* Two threads sleep for the resource, and only one of them may help. */
+static struct {
+	atomic_int ids[2];
+	struct baton_future future; /* of the first step */
+} sleepers;
+
+static void *waits(void *unused)
+{
+	atomic_store(&sleepers.ids[0], thread_id());
+	MUST(baton_future_wait(&sleepers.future) == 0);
+	return NULL;
+}
+
+static void *calls(void *unused)
+{
+	atomic_store(&sleepers.ids[1], thread_id());
+	MUST(baton_call_with(&fix.resource, &later, NULL) == 0);
+	return NULL;
+}
+
+static pthread_t start_and_sleep(void *(*thread_main)(void *), unsigned place)
+{
+	pthread_t thread = thread_start(thread_main, NULL);
+
+	while (!atomic_load(&sleepers.ids[place]))
+		sched_yield();
+	until_asleep(atomic_load(&sleepers.ids[place]));
+	return thread;
+}
+
+Test(call_options, a_call_later_takes_no_wake_from_a_waiter_that_helps, .timeout = 5)
+{
+	struct baton_resource plugged;
+	struct occupant worker;
+	pthread_t waiter, caller;
+
+	fix.config.capture_max = 1;
+	fixture_pool(1);
+	baton_resource_init(&plugged, &fix.config);
+	occupy_later(&worker, &plugged); /* the only worker */
+	occupy(&fix.occupant, &fix.resource);
+	step_init(&fix.steps[0], &fix.journal, 0, &sleepers.future);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	waiter = start_and_sleep(waits, 0);
+	caller = start_and_sleep(calls, 1);
+	gate_open(&fix.occupant.leave);
+	thread_join(fix.occupant.thread);
+	thread_join(waiter);
+	gate_open(&worker.leave);
+	thread_join(caller);
+	resource_end(&plugged);
+	fixture_end();
+}
