@@ -181,14 +181,16 @@ BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
 		return baton__refused("baton_io_start: how is not READABLE or WRITABLE, and AGAIN");
 	if (!io->_fn || !io->_resource)
 		return baton__refused("baton_io_start: the watch has no function or resource");
-	/* Relaxed: an earlier run may read it. */
-	store_relaxed(&io->stamp._carried, baton__carried());
 	baton__sole_begin(&baton__io_lock);
 	if (baton__io_state(io) & BATON__IO_TOLD)
 		error = -EBUSY;
 	else
 		error = baton__io_state(io) & BATON__IO_ACTIVE ? -EALREADY
 		                                               : baton__io_activate(io, fd, how);
+	/* The poller takes no event before the lock is released. Relaxed: an earlier run may read
+	 * it. */
+	if (!error)
+		store_relaxed(&io->stamp._carried, baton__carried());
 	baton__sole_end(&baton__io_lock);
 	return error;
 }

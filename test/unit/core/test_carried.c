@@ -387,3 +387,35 @@ Test(carried, goes_with_a_call_that_waits_its_turn, .timeout = 10)
 	cr_expect_eq(found[0], submitters);
 	fixture_end();
 }
+
+/* A start that is refused changes nothing. */
+static int readable(struct baton_io *io)
+{
+	note();
+	return 0;
+}
+
+Test(carried, a_watch_has_that_of_the_start_that_succeeded, .timeout = 10)
+{
+	struct baton_io io;
+	int ends[2];
+
+	MUST(pipe(ends) == 0);
+	fixture_stash();
+	baton_io_init(&io, &fix.resource, readable);
+	cr_assert_eq(baton_set_carried(submitters), 0);
+	cr_assert_eq(baton_io_start(&io, ends[0], BATON_IO_READ), 0);
+	cr_assert_eq(baton_set_carried(other), 0);
+	cr_assert_eq(baton_io_start(&io, ends[0], BATON_IO_READ), -EALREADY);
+	MUST(write(ends[1], "", 1) == 1);
+	while (!runs) {
+		stash_run(&fix.stash);
+		sched_yield();
+	}
+	cr_assert_eq(found[0], submitters);
+	cr_assert_eq(baton_io_stop_wait(&io), 0);
+	cr_assert_eq(baton_io_destroy(), 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	fixture_end();
+}
