@@ -26,7 +26,8 @@
  *   with the items of a fan-out, from its submit on.
  * The function finds the value, and so does a `cancelled` in its place. A plain task, and a task of
  * a type without stamp, has no room for the value: its function finds NULL, also where it runs
- * immediately. A value that a function sets for itself is not seen by its submitter.
+ * immediately. So does a `cancelled` on a thread for which there is no memory (thread.h). A value
+ * that a function sets for itself is not seen by its submitter.
  *
  * Lifetime: baton copies the pointer and nothing else. The value must live until each function that
  * finds it has returned. A program that counts references takes one before each submit, and gives

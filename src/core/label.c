@@ -80,7 +80,8 @@ void baton__cancelled_of_kind(struct baton_task *task, baton_task_cancelled_fn c
 	void *value = carried_by(task);
 	struct baton__carried carried;
 
-	if (!value) {
+	/* A thread without a record carries nothing. */
+	if (!value || !baton__has_record(baton__self)) {
 		cancelled(task);
 		return;
 	}

@@ -42,7 +42,8 @@ BATON_INLINE void *baton__carried(void)
 }
 
 /* The function that runs next on this thread, in the frame that is the thread's now, carries
- * `value`; until end, which the caller calls when the function has returned. */
+ * `value`; until end, which the caller calls when the function has returned. Not on a thread
+ * without a record. */
 void baton__carry_begin(struct baton__carried *carried, void *value);
 void baton__carry_end(struct baton__carried *carried);
 

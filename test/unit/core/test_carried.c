@@ -7,6 +7,8 @@
 
 #include "../parts.h"
 
+#include "thread/thread.h"
+
 static int values[4];
 static void *const submitters = &values[0];
 static void *const other = &values[1];
@@ -417,5 +419,44 @@ Test(carried, a_watch_has_that_of_the_start_that_succeeded, .timeout = 10)
 	cr_assert_eq(baton_io_destroy(), 0);
 	(void)close(ends[0]);
 	(void)close(ends[1]);
+	fixture_end();
+}
+
+/* Two threads for whose records there is no memory share nothing. */
+static void *note_bare(void *unused)
+{
+	note();
+	return NULL;
+}
+
+static void note_beside(struct baton_task *task)
+{
+	note();
+	thread_join(thread_start(note_bare, NULL));
+}
+
+static void *complete_bare(void *promise)
+{
+	baton__thread_bare_begin();
+	MUST(baton_future_complete(promise, 0, NULL) == 0);
+	baton__thread_bare_end();
+	return NULL;
+}
+
+Test(carried, is_not_that_of_another_thread_without_a_record, .timeout = 10)
+{
+	struct baton_continuation continuation;
+	struct baton_future promise;
+
+	fix.config.cancelled = note_beside;
+	fixture_config();
+	cr_assert_eq(baton_set_carried(submitters), 0);
+	stamped_init(&stamped, run, NULL);
+	baton_promise_init(&promise);
+	baton_continuation_task(&continuation, &fix.resource, &stamped.task);
+	baton_future_then(&promise, &continuation);
+	thread_join(thread_start(complete_bare, &promise));
+	cr_assert_eq(runs, 2);
+	cr_assert_eq(found[1], NULL);
 	fixture_end();
 }
