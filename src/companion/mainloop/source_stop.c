@@ -9,6 +9,8 @@
 #include <baton/call.h>
 #include <baton/future.h>
 
+#include <sched.h>
+
 static enum baton_stop stop_source(struct baton__mainloop *loop, struct baton_source *source)
 {
 	const bool own = baton_loop_is_owner(loop->executor);
@@ -32,6 +34,8 @@ BATON_EXPORT struct baton_stopped baton_source_stop(struct baton_source *source)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
 
+	if (baton__mainloop_forked())
+		return (struct baton_stopped){BATON_STOP_CHILD};
 	return (struct baton_stopped){loop ? stop_source(loop, source) : BATON_STOP_NOTHING};
 }
 
@@ -42,7 +46,8 @@ static int tell_of_source(struct baton_task *task)
 	const struct baton_stopping stopping = source->_stopping;
 
 	end_source(baton__mainloop_of(source->_loop), source);
-	stopping._fn(stopping._arg); /* last touch */
+	source->_stopping._fn = NULL; /* last touch */
+	stopping._fn(stopping._arg);
 	return 0;
 }
 
@@ -64,6 +69,10 @@ BATON_EXPORT struct baton_stopped baton_source_stop_then(struct baton_source *so
 	enum baton_stop met = BATON_STOP_NOTHING;
 	int error = 0;
 
+	if (baton__mainloop_forked())
+		return (struct baton_stopped){BATON_STOP_CHILD};
+	BATON_REQUIRE(!source->_stopping._fn,
+	              "stop_then was called for this source already: one at a time");
 	if (loop)
 		met = stop_source(loop, source);
 	if (met < BATON_STOP_QUEUED) {
@@ -74,8 +83,11 @@ BATON_EXPORT struct baton_stopped baton_source_stop_then(struct baton_source *so
 	}
 	source->_stopping = (struct baton_stopping){stopped, arg};
 	baton_task_init_of(&source->_last, &last_type);
-	error = baton_submit_later(&loop->resource, &source->_last); /* last touch */
-	return (struct baton_stopped){error ? (enum baton_stop)error : met};
+	error = baton_submit_later(&loop->resource, &source->_last); /* last touch, if accepted */
+	if (!error)
+		return (struct baton_stopped){met};
+	source->_stopping._fn = NULL;
+	return (struct baton_stopped){(enum baton_stop)error};
 }
 
 static void *end_source_here(void *arg)
@@ -86,12 +98,24 @@ static void *end_source_here(void *arg)
 	return NULL;
 }
 
+/* The thread waits no more. When this returns, the call behind the future touches the source no
+ * more: the owner may stop and free the source then. */
+static void abandon_call(struct baton_future *future)
+{
+	(void)baton_future_cancel(future);
+	/* Ends: the owner is in end_source_here, which waits for nothing. */
+	while (baton_future_state(future) == BATON_RUNNING)
+		(void)sched_yield();
+}
+
 static int stop_and_wait(struct baton_source *source, uint64_t deadline_ns)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
 	struct baton_future *future;
 	int error;
 
+	if (baton__mainloop_forked())
+		return -ECHILD;
 	if (!loop)
 		return 0;
 	if (baton_loop_is_owner(loop->executor)) {
@@ -105,7 +129,9 @@ static int stop_and_wait(struct baton_source *source, uint64_t deadline_ns)
 	if (error)
 		return error;
 	error = baton_future_wait_until(future, deadline_ns);
-	if (!error)
+	if (error)
+		abandon_call(future);
+	else
 		error = baton_future_status(future);
 	baton_future_unref(future);
 	return error;

@@ -146,7 +146,7 @@ Test(mainloop_fd_entries, a_stop_in_a_forked_child_does_not_concern_the_parent, 
 	child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0)
-		_exit(baton_source_stop(&reader.watch.source).met == BATON_STOP_PREVENTED ? 0 : 1);
+		_exit(baton_source_stop(&reader.watch.source).met == BATON_STOP_CHILD ? 0 : 1);
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0);
 	put_bytes(ends[1], 1);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Stopping a source: what a stop meets, and when the memory is the caller's (stop.h). */
 #include "mainloop_support.h"
+#include "misuse.h"
+
+#include <baton/pool.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
 
@@ -127,5 +133,68 @@ Test(mainloop_stop, a_closed_loop_tells_only_the_owner, .timeout = 10)
 	cr_assert_eq(owned, 0);
 	cr_assert_eq(stop_then(), BATON_STOP_NOTHING);
 	cr_assert_eq(owned, 1);
+	loop_end(0);
+}
+
+static void *gives_up(void *arg)
+{
+	MUST(baton_source_stop_wait_until(&a.source, 0) == -ETIMEDOUT);
+	return arg;
+}
+
+Test(mainloop_stop, a_wait_that_has_given_up_leaves_nothing_behind, .timeout = 10)
+{
+	real_loop();
+	START(a);
+	thread_join(thread_start(gives_up, NULL));
+	cr_assert_eq(stop_then(), BATON_STOP_NOTHING);
+	cr_assert_eq(owned, 1);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	loop_end(0);
+}
+
+static void *stops_twice(void *arg)
+{
+	(void)stop_then();
+	(void)stop_then();
+	return arg;
+}
+
+static void stops_twice_elsewhere(void)
+{
+	real_loop();
+	START(a);
+	thread_join(thread_start(stops_twice, NULL));
+}
+
+static const struct mistake twice[] = {
+	{stops_twice_elsewhere, "baton_source_stop_then: stop_then was called for this source "
+	                        "already: one at a time"}};
+
+Test(mainloop_stop, one_stop_then_at_a_time, .timeout = 10)
+{
+	mistakes_are_said(twice, 1);
+}
+
+Test(mainloop_stop, a_forks_child_stops_nothing, .timeout = 10)
+{
+	struct baton_pool *pool; /* its threads are missing in the child */
+	int status;
+	pid_t child;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	real_loop();
+	START(a);
+	child = fork();
+	if (!child) {
+		bool said = baton_source_stop(&a.source).met == BATON_STOP_CHILD &&
+		            stop_then() == BATON_STOP_CHILD &&
+		            baton_source_stop_wait(&a.source) == -ECHILD;
+
+		_exit(said && !owned && baton_source_is_active(&a.source) ? 0 : 1);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(stop_then(), BATON_STOP_PREVENTED);
 	loop_end(0);
 }
