@@ -19,7 +19,8 @@
  *   STOPPED|TOLD -> STOPPED      the function of stop_then is called next
  *
  * `_running` is 1 while the function runs. Only the runner writes it, by plain stores: before its
- * step that clears NODE, and when the function has returned.
+ * step that clears NODE, and when the function has returned. TELLS, in place of the 1: the function
+ * has called stop_then.
  *
  * Invariants:
  * trigger.task: The thread that has set NODE touches `_task` until the submit; then the resource's
@@ -36,6 +37,8 @@
  *    thread that clears NODE; else it is the thread in stop_then. If the function of the trigger is
  *    still running then, that thread pushes the mark; the runner meets it when the function has
  *    returned. So the end of a run needs no look at TOLD, which would cost an atomic operation.
+ *    Inside the function stop_then pushes no mark: if the function suspends its resource, the mark
+ *    would wait for the resume. The runner calls the function of stop_then at the end of the run.
  * trigger.last_touch: After the step that clears NODE only the function, `dropped`, the store of 0
  *    to `_running`, the thread of trigger.told, or the fire whose submit was refused touches the
  *    trigger. After an accepted submit the submitter touches nothing.
@@ -63,6 +66,8 @@
 #define TOLD ((uint64_t)4)
 #define FIRE ((uint64_t)8)
 
+#define TELLS 2U /* in _running */
+
 static struct baton_trigger *trigger_of(struct baton_task *task)
 {
 	return baton_container_of(task, struct baton_trigger, _task);
@@ -88,6 +93,10 @@ static enum baton_stop give_back(struct baton_trigger *trigger)
 	if (!load_acquire(&trigger->_running)) {
 		baton__stop_tell(&trigger->_task, tell_owner);
 		return BATON_STOP_NOTHING;
+	}
+	if (baton__thread_holds(baton__self, trigger->_resource)) {
+		store_relaxed(&trigger->_running, TELLS);
+		return BATON_STOP_RUNNING;
 	}
 	baton__stop_tell_after(trigger->_resource, &trigger->_task, tell_owner);
 	return BATON_STOP_RUNNING;
@@ -126,13 +135,19 @@ static int run_trigger(struct baton_task *task)
 	struct baton_trigger *trigger = trigger_of(task);
 	baton_trigger_fn fn = trigger->_fn;
 	uint64_t fires = take_fires(trigger, NULL, 0); /* last touch, if it was stopped */
+	bool tells;
 
 	if (!fires)
 		return baton__not_to_run();
-	if (fn(trigger, fires) != BATON_GONE)
-		/* [trigger.ran] release: what the function did; pairs with [trigger.ran] in
-		 * give_back and baton_trigger_stop */
-		store_release(&trigger->_running, 0); /* last touch */
+	if (fn(trigger, fires) == BATON_GONE)
+		return 0;
+	/* Relaxed: this thread has stored it. */
+	tells = load_relaxed(&trigger->_running) == TELLS;
+	/* [trigger.ran] release: what the function did; pairs with [trigger.ran] in give_back and
+	 * baton_trigger_stop */
+	store_release(&trigger->_running, 0); /* last touch, unless it tells */
+	if (BATON_UNLIKELY(tells))
+		baton__stop_tell(&trigger->_task, tell_owner);
 	return 0;
 }
 

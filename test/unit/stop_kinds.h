@@ -7,6 +7,7 @@
 
 #include <baton/io.h>
 #include <baton/stop.h>
+#include <baton/suspend.h>
 #include <baton/timer.h>
 #include <baton/timers.h>
 #include <baton/trigger.h>
@@ -27,7 +28,7 @@ struct subject {
 	const struct kind *kind;
 	atomic_int runs;
 	atomic_int told;
-	enum { PASSES, STAYS, TELLS, FREES, WAITS } mode; /* what the function does */
+	enum { PASSES, STAYS, TELLS, SUSPENDS, FREES, WAITS } mode; /* what the function does */
 	sem_t entered;
 	sem_t leave;
 	enum baton_stop met; /* by a stop inside the function, or on another thread */
@@ -46,6 +47,8 @@ struct kind {
 	int (*stop_wait)(void *x);
 	int (*stop_wait_until)(void *x, uint64_t deadline_ns);
 };
+
+static struct baton_suspension suspension; /* SUSPENDS: by the function */
 
 static void poison(struct subject *subject)
 {
@@ -83,6 +86,9 @@ static int run(void *x)
 		gate_open(&subject->entered);
 		gate_pass(&subject->leave);
 		break;
+	case SUSPENDS:
+		MUST(baton_resource_suspend(&fix.resource, &suspension) == 0);
+		/* fall through */
 	case TELLS:
 		subject->met = subject->kind->stop_then(x, told, subject).met;
 		MUST(!atomic_load(&subject->told));

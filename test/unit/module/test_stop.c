@@ -214,6 +214,21 @@ Test(stop, its_own_function_is_told_when_it_has_returned, .timeout = 10)
 	}
 }
 
+Test(stop, its_own_function_may_suspend_its_resource, .timeout = 10)
+{
+	EACH_KIND
+	{
+		struct subject *subject = begin(kind);
+
+		subject->mode = SUSPENDS;
+		subject->kind->want(subject);
+		until_at_least(&subject->told, 1);
+		SAYS(subject->met, BATON_STOP_RUNNING);
+		cr_assert_eq(baton_resource_resume(&suspension), 0);
+		end(subject, true);
+	}
+}
+
 Test(stop, its_own_function_may_free_it_and_say_so, .timeout = 10)
 {
 	EACH_KIND
