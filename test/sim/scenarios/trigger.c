@@ -5,6 +5,7 @@
  */
 #include "support.h"
 
+#include <baton/suspend.h>
 #include <baton/trigger.h>
 
 #include "base/atomic.h"
@@ -22,6 +23,8 @@ static unsigned inside; /* fires so often in the next run */
 static bool running;    /* by the baton alone */
 static unsigned owned;  /* the memory is the owner's: so often */
 static bool frees;      /* the function may free the trigger, if no run is queued */
+static bool tells;      /* the function suspends its resource, and calls stop_then */
+static struct baton_suspension suspension;
 static uint64_t accepted[FIRERS + 1];
 
 static void fire(unsigned who)
@@ -31,6 +34,8 @@ static void fire(unsigned who)
 	sim_require(result == 0 || result == -EPIPE || result == -ECANCELED);
 	accepted[who] += result == 0;
 }
+
+static void stop_then(void *argument);
 
 static int run(struct baton_trigger *mine, uint64_t fires)
 {
@@ -42,6 +47,10 @@ static int run(struct baton_trigger *mine, uint64_t fires)
 		seen[i] = load_relaxed(&written[i]);
 	for (; inside > 0; inside--)
 		fire(FIRERS);
+	if (tells) {
+		sim_require(baton_resource_suspend(&stage.topic.resource, &suspension) == 0);
+		stop_then(NULL);
+	}
 	running = false;
 	if (!frees || baton_trigger_stop(mine).met != BATON_STOP_RUNNING)
 		return 0;
@@ -251,6 +260,20 @@ SIM_SCENARIO(trigger_told, "stopped beside its run: the owner is told once, and 
 	sim_start(stop_then, NULL);
 	end_stop();
 	sim_require(runs <= 1 && !load_relaxed(&cancelled));
+}
+
+SIM_SCENARIO(trigger_told_inside, "its own function suspends and stops: told when it has returned")
+{
+	tells = true;
+	begin(0);
+	sim_start(fire_once, &written[0]);
+	sim_join_all();
+	sim_drive(stage.manual);
+	sim_require(owned == 1);
+	sim_require(baton_resource_resume(&suspension) == 0);
+	sim_drive(stage.manual);
+	sim_stage_end(&stage);
+	sim_require(owned == 1 && runs == 1);
 }
 
 SIM_SCENARIO(trigger_told_again, "the same, while it fires itself", .bound = 2)
