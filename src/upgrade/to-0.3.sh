@@ -82,6 +82,7 @@ rules()
 		left baton_source_forget is baton_source_stop and baton_source_undepend_all
 		rename BATON_TIMER_GONE BATON_GONE
 		rename BATON_IO_GONE BATON_GONE
+		left baton_trigger_cancelled_fn is baton_trigger_dropped_fn: an error, too
 		rename BATON_SOURCE_GONE BATON_GONE
 		include baton.h baton/all.h
 		include baton/labelled.h baton/label.h
