@@ -384,6 +384,7 @@ check-readme: | build/deps/build ## the README's pieces of code compile
 
 check-upgrade: | build/deps/build ## programs of 0.2: what changes does not compile; the script
 	$(Q)CC='$(CC)' test/upgrade/forms.sh
+	$(Q)test/upgrade/names.sh
 	$(Q)CC='$(CC)' test/upgrade/check.sh
 
 check-install: all | build/deps/test ## install, build the README's example, uninstall
