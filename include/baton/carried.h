@@ -4,6 +4,8 @@
  * id, a tracing span, a tenant. A thread sets the value; the functions that it has run, wherever
  * they run, find it.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	static void on_request(struct request *request)
  *	{
  *		(void)baton_set_carried(request);

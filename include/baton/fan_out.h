@@ -3,6 +3,8 @@
  * A fan-out submits one function to many resources, with one allocation. The fan-out is over when
  * the function has run on all of them: there is one future for all, and one wake.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	static int deliver(struct baton_resource *session, void *message, size_t index);
  *
  *	struct baton_fan_out_options options = {.fn = deliver, .arg = message};

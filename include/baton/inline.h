@@ -4,6 +4,8 @@
  * header captures and releases an idle resource in its own code. For all other cases the code goes
  * into the library. What resource.h says about the two functions holds here without exception.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  * The header is optional, and baton.h does not include it. Include it in the files where an idle
  * submit or call is hot. Each use adds about 250 bytes of code. The gain is largest where a thread
  * uses many resources: the processor can begin the next call during the wait for a cache line.

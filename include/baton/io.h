@@ -4,6 +4,8 @@
  * without an event loop of their own: one thread of the library sleeps in the kernel for all
  * watches. (A program that has a loop, libuv say, watches its descriptors there.)
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	static int session_readable(struct baton_io *io)
  *	{
  *		struct session *session = baton_container_of(io, struct session, readable);

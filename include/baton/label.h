@@ -5,6 +5,8 @@
  * watches of descriptors and tasks of a user's type (baton/task.h) carry their label in a member
  * `stamp`; items of fan-outs, posts, calls and asyncs (baton/call.h) get one by their options.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  * A task goes into any resource with its label. A resource ignores those parts of the label for
  * which it has no lanes or no bound. A task without a stamp pays nothing.
  *

@@ -4,6 +4,8 @@
  * arrived, and takes the oldest task of the highest lane that has a task. So an acknowledgement
  * that is submitted behind 100,000 queued publishes runs after the task that is running.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	static struct baton_lane array[2];
  *
  *	static const struct baton_lanes_config aging = {.aging_turns = 100};

@@ -3,6 +3,8 @@
  * A parallel loop: one function for all indices of a range, in chunks, on this thread and on
  * workers of a pool.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	static int scale(void *arg, size_t begin, size_t end)
  *	{
  *		double *samples = arg;

@@ -4,6 +4,8 @@
  * the tag (baton/label.h). One call then cancels the tasks that were stamped before and have not
  * been entered, in whatever resource they are queued.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	baton_task_init_of(&publish->task, &publish_type);
  *	baton_stamp_hold_tag(&publish->stamp, &client->tag);
  *	baton_submit(&topic->resource, &publish->task);

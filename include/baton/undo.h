@@ -4,6 +4,8 @@
  * registers a compensation for each operation. If the task fails, the compensations run in reverse
  * order, under the same baton, before the next task of the resource begins.
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	static int transfer_run(struct baton_task *task)
  *	{
  *		struct transfer *transfer = baton_container_of(task, struct transfer, task);

@@ -5,6 +5,8 @@
  * it, and start, in order, when a task in flight completes. Other tasks of the resource pass them.
  * A task belongs to a window by its part `window` (baton/task.h).
  *
+ * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *
  *	struct publish {
  *		struct baton_task task;
  *		struct baton_window_part part; // part.token completes

@@ -27,8 +27,10 @@ done
 
 # baton(7) lists the headers' pages, each with the line that its NAME section has.
 for name in $names; do
-	printf '.It Xr baton\\-%s 7\n%s\n' "$name" \
-		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")"
+	! grep -q '^ \* Experimental: ' "include/baton/$name.h" || set -- "; experimental"
+	printf '.It Xr baton\\-%s 7\n%s%s\n' "$name" \
+		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")" "${1-}"
+	set --
 done >"$manual/headers"
 for page in "$from"/*.[17]; do
 	sed -e "s/@DATE@/$date/; s/@VERSION@/$version/" \

@@ -301,6 +301,8 @@ function write_function_page(i,	k, first, argument)
 	for (k = 1; k <= types[i]; k++)
 		write_literal(public_part(type[i, k]))
 	put(".Sh DESCRIPTION")
+	if (title ~ /\nExperimental: /)
+		put("Experimental, see\n.Xr baton\\-" header " 7 .\n.Pp")
 	write_text(with_threads(docs[i], functions[i]))
 	# A function that returns an int says which errors (check-man).
 	if (functions[i] && docs[i] !~ /(Errors|Returns):/ && proto[i, 1] !~ /^int /) {
