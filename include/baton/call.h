@@ -45,7 +45,8 @@ struct baton_call_options {
 
 /*
  * As baton_post(), baton_async() and baton_call(). On an idle resource the function runs on this
- * thread, within the call; otherwise on the runner's.
+ * thread, within the call; on a busy resource it runs on the runner's thread, or on the executor's
+ * thread.
  *
  * later: the function runs on the executor's thread, or on that of another runner. The caller of a
  * call waits meanwhile and does not help. Only where no other thread can, the call runs the

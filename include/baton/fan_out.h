@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fan-out submits one function to many resources, with one allocation. The fan-out is over when
- * the function has run on all of them: there is one future for all, and one wake.
+ * the function has run on all of them: there is one future for all, and one wake. For an idle
+ * resource the function runs on this thread (not with BATON_FAN_OUT_LATER), for a busy resource on
+ * the runner's thread, or on the executor's thread.
  *
  * Experimental: may change without a table in CHANGES until a program from a real need uses it.
  *

@@ -2,7 +2,8 @@
 /*
  * Descriptors: a task runs on its resource when a descriptor can be read or written. For programs
  * without an event loop of their own: one thread of the library sleeps in the kernel for all
- * watches. (A program that has a loop, libuv say, watches its descriptors there.)
+ * watches. (A program that has a loop, libuv say, watches its descriptors there.) The function runs
+ * on the executor's thread, or, if the resource is busy, on the runner's thread.
  *
  * Experimental: may change without a table in CHANGES until a program from a real need uses it.
  *
