@@ -239,12 +239,12 @@ int main(int argc, char **argv)
 
 	deterministic = argc > 1 && !strcmp(argv[1], "--deterministic");
 	options.deterministic = deterministic;
-	if (baton_mainloop_create(&loop, &options))
+	if (baton_mainloop_init(&loop, &options))
 		return 1;
 	failed = deterministic ? on_virtual_clock() : in_libuv();
 	printf("%s\n", timeline);
 	if (!deterministic)
 		printf("%d keys; the latest was served after %.1f ms; a slice has %.1f ms\n", KEYS,
 		       (double)worst / 1e6, (double)SLICE / 1e6);
-	return baton_mainloop_destroy(&loop) != 0 || failed;
+	return baton_mainloop_deinit(&loop) != 0 || failed;
 }

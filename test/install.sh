@@ -102,8 +102,8 @@ int main(void)
 	static const struct baton_source_config config = {.fn = run};
 	static struct baton_mainloop loop;
 	static struct baton_source once = BATON_SOURCE_INIT(&loop, &config, "once");
-	return baton_mainloop_create(&loop, NULL) || baton_source_start(&once) ||
-	       baton_mainloop_run(&loop, 1) != 1 || baton_mainloop_destroy(&loop);
+	return baton_mainloop_init(&loop, NULL) || baton_source_start(&once) ||
+	       baton_mainloop_run(&loop, 1) != 1 || baton_mainloop_deinit(&loop);
 }
 EOF
 cat >"$tmp/companions/admission.c" <<'EOF'

@@ -103,7 +103,7 @@ void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done
 	baton_task_init(&survey->task, survey_run_topics, NULL);
 	baton_continuation_task(&survey->then, baton_registry_resource(broker->table.topics),
 	                        &survey->task);
-	baton_group_notify(&survey->waiting, &survey->then);
+	baton_group_then(&survey->waiting, &survey->then);
 	survey->parts = must_alloc(count * sizeof(*survey->parts));
 	for (unsigned int i = 0; i < count; i++) {
 		struct survey_part *part = &survey->parts[i];

@@ -67,7 +67,7 @@ int main(void)
 	int ends[2];
 
 	CHECK(pipe(ends) == 0);
-	CHECK(baton_mainloop_create(&loop, NULL) == 0);
+	CHECK(baton_mainloop_init(&loop, NULL) == 0);
 	baton_source_fd_init(&input, &loop, &reading, "input");
 	baton_source_init(&silence, &loop, &waiting, "silence");
 	input.fd = ends[0];
@@ -79,5 +79,5 @@ int main(void)
 	while (!over)
 		host();
 	printf("%d lines\n", lines);
-	return lines != LINES || baton_mainloop_destroy(&loop) != 0;
+	return lines != LINES || baton_mainloop_deinit(&loop) != 0;
 }

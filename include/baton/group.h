@@ -17,14 +17,14 @@
  *
  *                         | may run beside                       | from
  *   enter, leave          | everything but init                  | any thread
- *   wait, notify, status  | everything but init                  | any thread
+ *   wait, then, status    | everything but init                  | any thread
  *   init                  | nothing                              | the owner
  *
  * Lifetime: the leave that brings the count to zero does not touch the group afterwards. A thread
  * that learns of the zero, by a wait or a notification, may free the group's memory, provided that
  * no other call on the group is still under way.
  *
- * Reuse: when the count has been zero it may rise again. A wait or notify that is being registered
+ * Reuse: when the count has been zero it may rise again. A wait or then that is being registered
  * at the very moment of a zero may miss that zero if another thread enters immediately: it then
  * waits for the next zero. So begin the next round when the waiters of the last round have
  * returned.
@@ -104,8 +104,8 @@ BATON_MUST_USE int baton_group_wait_until(struct baton_group *group,
  * Ordering: several continuations fire in the order of their registration, unless a thread enters
  * beside the last leave.
  */
-void baton_group_notify(struct baton_group *group,
-                        struct baton_continuation *continuation) BATON_NONNULL;
+void baton_group_then(struct baton_group *group,
+                      struct baton_continuation *continuation) BATON_NONNULL;
 
 /*
  * The first status other than 0 with which a thread left the group. The status is final when the

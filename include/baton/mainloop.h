@@ -13,20 +13,20 @@
  *	static struct baton_mainloop loop;
  *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
  *
- *	error = baton_mainloop_create(&loop, NULL);
+ *	error = baton_mainloop_init(&loop, NULL);
  *	baton_source_start(&repainter);              // from any thread; it then runs once
  *	poll(baton_mainloop_fd(&loop), until baton_mainloop_next(&loop));
  *	baton_mainloop_run(&loop, 10);               // on the loop's thread
  *
  *                                    | may run beside             | from
- *   source start, start_after, stop, | everything but create,     | any thread, also inside
- *   set_level, is_active             | destroy, init of the same  | the functions of sources
- *   mainloop next, now, stats_read   | everything but create,     | any thread
- *                                    | destroy                    |
- *   run, drain, advance_to, pass,    | the calls above            | the owner
- *   depend, undepend, forget, cycle  |                            |
+ *   source start, start_after, stop, | everything but init,       | any thread, also inside
+ *   set_level, is_active             | deinit, init of the same   | the functions of sources
+ *   mainloop next, now, stats_read   | everything but init,       | any thread
+ *                                    | deinit                     |
+ *   run, drain_until, advance_to,    | the calls above            | the owner
+ *   pass, depend, undepend, cycle    |                            |
  *   should_yield                     | the calls above            | any; false but for the owner
- *   create, destroy, source init     | nothing                    | the owner
+ *   init, deinit, source init        | nothing                    | the owner
  *
  * The owner is the thread that created the loop, or the last one that called
  * baton_mainloop_adopt().
@@ -68,7 +68,7 @@ struct baton__mainloop;
 struct baton__dependent;
 
 /*
- * The loop's handle, in the caller's memory. A zeroed handle, or a handle after destroy, is a loop
+ * The loop's handle, in the caller's memory. A zeroed handle, or a handle after deinit, is a loop
  * that does not exist: calls with the handle, or with a source that belongs to it, return
  * -ESHUTDOWN.
  */
@@ -341,7 +341,7 @@ struct baton_mainloop_options {
 	 */
 	bool (*any_input)(void *arg, uint32_t kinds);
 	uint32_t input_kinds; /* given to any_input. 0: all */
-	/* Called by destroy for each source that is still active, which then no longer is. */
+	/* Called by deinit for each source that is still active, which then no longer is. */
 	void (*still_active)(void *arg, struct baton_source *source);
 	void *arg;
 	uint64_t _reserved[4];
@@ -357,8 +357,8 @@ struct baton_mainloop_options {
  * BATON_MAINLOOP_TIME_MAX.
  * adopt: -ESHUTDOWN; see thread.h.
  */
-BATON_MUST_USE int baton_mainloop_create(struct baton_mainloop *loop,
-                                         const struct baton_mainloop_options *options)
+BATON_MUST_USE int baton_mainloop_init(struct baton_mainloop *loop,
+                                       const struct baton_mainloop_options *options)
 	BATON_NONNULL_AT(1);
 BATON_MUST_USE int baton_mainloop_adopt(struct baton_mainloop *loop) BATON_NONNULL;
 
@@ -373,13 +373,13 @@ BATON_MUST_USE int baton_mainloop_adopt(struct baton_mainloop *loop) BATON_NONNU
  * Errors: nothing happens: -EDEADLK: called from inside the loop's run. -EPERM: the caller is not
  * the owner. -ESHUTDOWN. Those of baton_resource_await(): the loop's resource is closed.
  */
-BATON_MUST_USE int64_t baton_mainloop_destroy(struct baton_mainloop *loop) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_mainloop_deinit(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
  * (with BATON_CAPTURE_NONE; see executor.h). NULL: the loop does not exist.
  *
- * To show the loop on a board (board.h), join the resource after create. Before destroy, close and
+ * To show the loop on a board (board.h), join the resource after init. Before deinit, close and
  * await the resource, and let it leave. The board shows the functions of the sources.
  */
 struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *loop) BATON_NONNULL;
@@ -409,9 +409,9 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  * What other threads start and stop is taken in between two sources. While sources are ready, and n
  * such calls were taken in at once, the next n / 16 sources run before the next look.
  *
- * drain: rounds until no source is ready, an idle gives way to input, or the loop's clock has
- * reached `deadline_ns`; drain looks at the clock between two sources. If an IDLE is `again`, only
- * the deadline or input ends the drain. Returns how many sources ran.
+ * drain_until: rounds until no source is ready, an idle gives way to input, or the loop's clock has
+ * reached `deadline_ns`; it looks at the clock between two sources. If an IDLE is `again`, only the
+ * deadline or input ends the call. Returns how many sources ran.
  *
  * Inside a source's function the call is nested: only sources at least as important as the running
  * one run, never a running one, and none of the tasks. Inside a task of the loop's resource: all
@@ -424,8 +424,8 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  */
 BATON_MUST_USE int64_t baton_mainloop_run(struct baton_mainloop *loop,
                                           size_t sources_max) BATON_NONNULL;
-BATON_MUST_USE int64_t baton_mainloop_drain(struct baton_mainloop *loop,
-                                            uint64_t deadline_ns) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_mainloop_drain_until(struct baton_mainloop *loop,
+                                                  uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * For the deterministic mode. advance_to: runs what is ready, then moves the clock to each deadline
@@ -470,7 +470,7 @@ size_t baton_mainloop_cycle(const struct baton_mainloop *loop, const char **name
 struct baton_mainloop_stats {
 	uint64_t runs;         /* of sources */
 	uint64_t failed;       /* of these, returned a negative errno */
-	uint64_t rounds;       /* run, drain and advance: looks at the CUSTOM sources */
+	uint64_t rounds;       /* run, drain_until and advance_to: looks at the CUSTOM sources */
 	uint64_t wakes;        /* times that the descriptor was made readable, for a source */
 	uint64_t gave_way;     /* rounds that ended because an idle gave way to input */
 	uint64_t out_of_order; /* runs that aging brought forward */

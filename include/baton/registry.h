@@ -222,8 +222,9 @@ BATON_MUST_USE int baton_registry_acquire_async(struct baton_registry *registry,
 struct baton_registry_entry *baton_registry_request_entry(
 	const struct baton_registry_request *request) BATON_NONNULL;
 
-/* One more reference. Thread safety: a thread that holds a reference. Blocking: never. */
-void baton_registry_ref(struct baton_registry_entry *entry) BATON_NONNULL;
+/* One more reference. Returns the entry. Thread safety: a thread that holds a reference. Blocking:
+ * never. */
+struct baton_registry_entry *baton_registry_ref(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
  * Gives a reference back. Tasks that the caller has submitted to the object run before the object

@@ -14,8 +14,8 @@
  * threads, and the tasks that ran do not go on. In such a child every function that would need
  * these threads or tasks, and can return an error, returns -ECHILD and does nothing; no call hangs.
  * Functions that return no error do nothing there: baton_board_leave() and the other functions of
- * board.h, baton_watchdog_stop(). There the stops of stop.h meet BATON_STOP_CHILD. Where a job of
- * the parent's would have to run (baton_job_run(), a manual executor) the program stops (an
+ * board.h, baton_watchdog_destroy(). There the stops of stop.h meet BATON_STOP_CHILD. Where a job
+ * of the parent's would have to run (baton_job_run(), a manual executor) the program stops (an
  * assertion).
  *
  * A process that forks before its first use of baton (a daemon, say) is not concerned: its child

@@ -131,7 +131,7 @@ BATON_MUST_USE int baton_trigger_stop_wait_until(struct baton_trigger *trigger,
 bool baton_trigger_is_pending(const struct baton_trigger *trigger) BATON_NONNULL;
 
 /*
- * Makes a continuation, for baton_future_then() and baton_group_notify(), that fires the trigger.
+ * Makes a continuation, for baton_future_then() and baton_group_then(), that fires the trigger.
  * If the fire is refused, `dropped` is called. The trigger must live until then.
  */
 void baton_continuation_trigger(struct baton_continuation *continuation,

@@ -6,7 +6,7 @@
  *
  *	const struct baton_watchdog_options options = {.board = board, .limit_ns = BATON_SECOND};
  *
- *	status = baton_watchdog_start(&options, &watchdog);
+ *	status = baton_watchdog_create(&options, &watchdog);
  *
  *	baton: stuck: the tasks of "topic/7" wait since 1.2 s, 31 of them: the resource is
  *	suspended, and nobody has resumed it
@@ -70,23 +70,23 @@ struct baton_watchdog_options {
 
 /*
  * Thread safety: any thread. Blocking: never.
- * Ownership: the board must live until baton_watchdog_stop() has returned.
+ * Ownership: the board must live until baton_watchdog_destroy() has returned.
  * Errors: no watchdog runs: -EINVAL: there is no board. -ENOMEM. -EAGAIN: no thread can be started.
  * -ECHILD: see thread.h.
  */
-BATON_MUST_USE int baton_watchdog_start(const struct baton_watchdog_options *options,
-                                        struct baton_watchdog **watchdog) BATON_NONNULL;
+BATON_MUST_USE int baton_watchdog_create(const struct baton_watchdog_options *options,
+                                         struct baton_watchdog **watchdog) BATON_NONNULL;
 
 /*
  * Ends the watchdog's thread, and frees the watchdog. Thread safety: one thread, once, and not the
  * watchdog's. Blocking: until a look is over.
  */
-void baton_watchdog_stop(struct baton_watchdog *watchdog) BATON_NONNULL;
+void baton_watchdog_destroy(struct baton_watchdog *watchdog) BATON_NONNULL;
 
 /*
  * Asks the watchdog for a trace (board.h) of the next `ns` nanoseconds, as `baton-top --trace` does
  * from outside. The trace begins at the watchdog's next look, and is written to `path` at a look
- * after its end, or by baton_watchdog_stop(). If it cannot be written, the watchdog says so on
+ * after its end, or by baton_watchdog_destroy(). If it cannot be written, the watchdog says so on
  * stderr. For a handler of SIGUSR2, for example:
  *
  *	static void on_signal(int number)

@@ -202,7 +202,7 @@ static void *watchdog_main(void *argument)
 
 	(void)pthread_setname_np(pthread_self(), "baton-watchdog");
 	baton__signals_open();
-	/* Ended by baton_watchdog_stop. */
+	/* Ended by baton_watchdog_destroy. */
 	while (!load_acquire(&watchdog->stop)) {
 		look_at_board(watchdog);
 		serve_trace(watchdog);
@@ -213,17 +213,17 @@ static void *watchdog_main(void *argument)
 	return NULL;
 }
 
-BATON_EXPORT int baton_watchdog_start(const struct baton_watchdog_options *options,
-                                      struct baton_watchdog **watchdog_out)
+BATON_EXPORT int baton_watchdog_create(const struct baton_watchdog_options *options,
+                                       struct baton_watchdog **watchdog_out)
 {
 	struct baton_watchdog *watchdog;
 	sigset_t before;
 	int error;
 
 	if (!options->board)
-		return baton__refused("baton_watchdog_start: board is NULL");
+		return baton__refused("baton_watchdog_create: board is NULL");
 	if (BATON__UNKNOWN(options))
-		return baton__refused("baton_watchdog_start: a word of _reserved is not zero");
+		return baton__refused("baton_watchdog_create: a word of _reserved is not zero");
 	if (baton__forked())
 		return -ECHILD;
 	watchdog = calloc(1, sizeof(*watchdog));
@@ -256,7 +256,7 @@ free:
 	return error;
 }
 
-BATON_EXPORT void baton_watchdog_stop(struct baton_watchdog *watchdog)
+BATON_EXPORT void baton_watchdog_destroy(struct baton_watchdog *watchdog)
 {
 	if (baton__forked())
 		return;

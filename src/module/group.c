@@ -199,8 +199,8 @@ static bool register_node(struct baton_group *group, struct baton_continuation *
 	return true;
 }
 
-BATON_EXPORT void baton_group_notify(struct baton_group *group,
-                                     struct baton_continuation *continuation)
+BATON_EXPORT void baton_group_then(struct baton_group *group,
+                                   struct baton_continuation *continuation)
 {
 	if (register_node(group, continuation))
 		return;

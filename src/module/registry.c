@@ -301,13 +301,14 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
 	return error;
 }
 
-BATON_EXPORT void baton_registry_ref(struct baton_registry_entry *entry)
+BATON_EXPORT struct baton_registry_entry *baton_registry_ref(struct baton_registry_entry *entry)
 {
 	/* Relaxed: the caller holds a reference, so the entry does not end. */
 	uint64_t found = add_relaxed(&entry->_references, 1);
 
 	BATON_REQUIRE_OF(found & COUNT, baton__name(&entry->resource),
 	                 "has no reference left: only its holder adds one");
+	return entry;
 }
 
 BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)

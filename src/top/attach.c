@@ -175,7 +175,7 @@ static int ask_program(struct baton__trace_request *request, double seconds, con
 	if (!wait_for(&request->state, BATON__TRACE_ON, 5) &&
 	    cas_relaxed(&request->state, &asked, BATON__TRACE_NONE)) {
 		(void)fputs("baton-top: the program does not answer: it has no watchdog "
-		            "(baton_watchdog_start), or is stopped\n",
+		            "(baton_watchdog_create), or is stopped\n",
 		            stderr);
 		return 1;
 	}

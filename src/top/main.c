@@ -29,7 +29,7 @@ static const char usage[] =
 	"  -t, --threads         prints who runs what, what is held up and why, who waits for\n"
 	"                        whom, and pools\n"
 	"  -T, --trace SECONDS   has the program write a trace to the file TRACE, for Perfetto;\n"
-	"                        the program has a watchdog (baton_watchdog_start)\n"
+	"                        the program has a watchdog (baton_watchdog_create)\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n"
 	"\n"

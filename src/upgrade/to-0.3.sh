@@ -80,6 +80,12 @@ rules()
 		left BATON_SOURCE_WAITING is BATON_STOP_PREVENTED; on another thread QUEUED
 		left BATON_SOURCE_RUNNING is BATON_STOP_RUNNING
 		left baton_source_forget is baton_source_stop and baton_source_undepend_all
+		rename baton_watchdog_start baton_watchdog_create
+		rename baton_watchdog_stop baton_watchdog_destroy
+		rename baton_mainloop_create baton_mainloop_init
+		rename baton_mainloop_destroy baton_mainloop_deinit
+		rename baton_mainloop_drain baton_mainloop_drain_until
+		rename baton_group_notify baton_group_then
 		rename BATON_TIMER_GONE BATON_GONE
 		rename BATON_IO_GONE BATON_GONE
 		left baton_trigger_cancelled_fn is baton_trigger_dropped_fn: an error, too

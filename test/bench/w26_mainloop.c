@@ -74,7 +74,7 @@ static void run_baton(const void *setup, double x, double *values)
 	struct baton_source *sources = zeroed(count + 1, sizeof(*sources));
 	uint64_t began;
 
-	check(baton_mainloop_create(&loop, NULL));
+	check(baton_mainloop_init(&loop, NULL));
 	for (size_t i = 0; i < count; i++) {
 		baton_source_init(&sources[i], &loop, waiting && i ? &timer_config : &idle_config,
 		                  NULL);
@@ -85,7 +85,7 @@ static void run_baton(const void *setup, double x, double *values)
 	while (picks < picks_wanted())
 		check(baton_mainloop_run(&loop, 1000) != 1000);
 	values[0] = ns_per_pick(began);
-	check(baton_mainloop_destroy(&loop) != (int64_t)count);
+	check(baton_mainloop_deinit(&loop) != (int64_t)count);
 	free(sources);
 }
 
@@ -197,7 +197,7 @@ static void wakes(void)
 	struct baton_mainloop_stats stats;
 	pthread_t thread;
 
-	check(baton_mainloop_create(&loop, NULL));
+	check(baton_mainloop_init(&loop, NULL));
 	for (size_t i = 0; i < STARTS; i++)
 		baton_source_init(&started[i], &loop, &once, NULL);
 	check(pthread_create(&thread, NULL, start_all, NULL));
@@ -206,7 +206,7 @@ static void wakes(void)
 	baton_mainloop_stats_read(&loop, &stats);
 	bench_figure("W26: 1,000 starts from another thread, together", "wakes",
 	             (double)stats.wakes);
-	check(baton_mainloop_destroy(&loop) != 0);
+	check(baton_mainloop_deinit(&loop) != 0);
 }
 
 void bench_w26_mainloop(void)

@@ -194,13 +194,13 @@ FIRST(baton_continuation_function)
 	ran();
 }
 
-FIRST(baton_group_notify)
+FIRST(baton_group_then)
 {
 	struct baton_group group = BATON_GROUP_INIT;
 
 	baton_group_enter(&group);
 	baton_continuation_task(&c, &r, &t);
-	baton_group_notify(&group, &c);
+	baton_group_then(&group, &c);
 	baton_group_leave(&group);
 	ran();
 }

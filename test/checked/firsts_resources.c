@@ -460,9 +460,9 @@ FIRST(baton_mainloop_resource)
 {
 	struct baton_mainloop loop;
 
-	MUST(!baton_mainloop_create(&loop, NULL));
+	MUST(!baton_mainloop_init(&loop, NULL));
 	MUST(!baton_post(baton_mainloop_resource(&loop), run_call, NULL));
 	MUST(baton_mainloop_run(&loop, 1) == 0);
 	ran();
-	MUST(!baton_mainloop_destroy(&loop));
+	MUST(!baton_mainloop_deinit(&loop));
 }

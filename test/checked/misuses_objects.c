@@ -25,9 +25,9 @@ void mainloops_in_turn(void)
 	static struct baton_mainloop loop;
 
 	for (size_t i = 0; i < sizeof(between) / sizeof(*between); i++) {
-		if (baton_mainloop_create(&loop, NULL) ||
+		if (baton_mainloop_init(&loop, NULL) ||
 		    baton_post(baton_mainloop_resource(&loop), call_nothing, NULL) ||
-		    baton_mainloop_destroy(&loop))
+		    baton_mainloop_deinit(&loop))
 			abort();
 		between[i] = malloc(100 + 200 * i);
 	}

@@ -40,10 +40,10 @@ static void show(const struct baton_board_options *options)
 	(void)TRY(baton_board_trace_stop(board, "/dev/null"));
 	USE(baton_board_refresh(board));
 	EXPECT(TRY(baton_board_dump(board, -1)) < 0);
-	INSIST(baton_watchdog_start(&(struct baton_watchdog_options){.board = board}, &watchdog),
+	INSIST(baton_watchdog_create(&(struct baton_watchdog_options){.board = board}, &watchdog),
 	       !watchdog);
 	EXPECT(TRY(baton_watchdog_trace(watchdog, 1, "/dev/null")) == 0);
-	USE(baton_watchdog_stop(watchdog));
+	USE(baton_watchdog_destroy(watchdog));
 	USE(baton_board_pool_remove(board, pool));
 	fault_end();
 	baton_resource_stats_read(stats, &copy);

@@ -85,7 +85,7 @@ SCENARIO(compose, group)
 	status = baton_resource_await(&resource);
 	EXPECT(status == 0 || fault_planned());
 	fault_end();
-	USE(baton_group_notify(&group, &continuation));
+	USE(baton_group_then(&group, &continuation));
 	EXPECT(probe_done(&probe));
 	resource_end(&resource);
 }

@@ -43,7 +43,7 @@ static void begin(struct world *world)
 	USE(baton_source_init(&world->parent, &world->loop, &config, "parent"));
 	baton_source_init(&world->child, &world->loop, &config, "child");
 	baton_source_init(&world->apart, &world->loop, &config, "apart");
-	INSIST(baton_mainloop_create(&world->loop, NULL), !world->loop._loop);
+	INSIST(baton_mainloop_init(&world->loop, NULL), !world->loop._loop);
 }
 
 /* Runs while the descriptor says so. */
@@ -64,7 +64,7 @@ SCENARIO(mainloop, run)
 	fault_end();
 	run_loop(&world);
 	EXPECT(runs == 3);
-	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
+	EXPECT(COUNT(baton_mainloop_deinit(&world.loop)) == 0);
 }
 
 static const struct baton_source_config readable = {.fn = run, .kind = BATON_SOURCE_READABLE};
@@ -91,7 +91,7 @@ SCENARIO(mainloop, descriptor)
 		fault_pause_us(LOOK_US);
 		EXPECT(COUNT(baton_mainloop_run(&world.loop, 1)) >= 0);
 	}
-	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
+	EXPECT(COUNT(baton_mainloop_deinit(&world.loop)) == 0);
 	(void)close(ends[0]);
 }
 
@@ -103,7 +103,7 @@ SCENARIO(mainloop, destroy)
 	INSIST(baton_source_depend(&world.parent, &world.child), !world.child._dependent);
 	INSIST(baton_source_depend(&world.child, &world.apart), !world.apart._dependent);
 	elsewhere(start, &world);
-	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 3);
+	EXPECT(COUNT(baton_mainloop_deinit(&world.loop)) == 3);
 }
 
 static int yield_run(struct baton_source *source)
@@ -131,7 +131,7 @@ SCENARIO(mainloop, virtual)
 	EXPECT(TRY(baton_mainloop_fd(&world.loop)) == -ESHUTDOWN);
 	baton_source_init(&world.parent, &world.loop, &yielding, "parent");
 	baton_source_init(&world.child, &world.loop, &config, "child");
-	INSIST(baton_mainloop_create(&world.loop, &options), !world.loop._loop);
+	INSIST(baton_mainloop_init(&world.loop, &options), !world.loop._loop);
 	INSIST(baton_source_depend(&world.parent, &world.child), !world.child._dependent);
 	EXPECT(TRY(baton_source_depend(&world.child, &world.parent)) < 0);
 	(void)USE(baton_mainloop_cycle(&world.loop, NULL, 0));
@@ -146,7 +146,7 @@ SCENARIO(mainloop, virtual)
 	EXPECT(TRY(baton_source_undepend(&world.parent, &world.child)) == 0);
 	EXPECT(USE(baton_source_stop(&world.child)).met == BATON_STOP_PREVENTED);
 	EXPECT(TRY(baton_source_start(&world.child)) == 0);
-	EXPECT(COUNT(baton_mainloop_drain(&world.loop, 0)) <= 1);
+	EXPECT(COUNT(baton_mainloop_drain_until(&world.loop, 0)) <= 1);
 	EXPECT(COUNT(baton_mainloop_advance_to(&world.loop, 200, 9)) >= 1);
 	EXPECT(USE(baton_mainloop_now(&world.loop)) == 200 && runs == 2);
 	USE(baton_mainloop_stats_read(&world.loop, &stats));
@@ -159,5 +159,5 @@ SCENARIO(mainloop, virtual)
 	EXPECT(TRY(baton_source_stop_wait(&world.child)) == 0);
 	EXPECT(TRY(baton_source_stop_wait_until(&world.child, 0)) == 0);
 	EXPECT(TRY(baton_mainloop_adopt(&world.loop)) == 0);
-	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
+	EXPECT(COUNT(baton_mainloop_deinit(&world.loop)) == 0);
 }

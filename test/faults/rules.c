@@ -27,7 +27,7 @@ SCENARIO(rules, all)
 	struct baton_rules rules;
 
 	started = 0;
-	INSIST(baton_mainloop_create(&loop, NULL), !loop._loop);
+	INSIST(baton_mainloop_init(&loop, NULL), !loop._loop);
 	for (int i = 0; i < 4; i++)
 		USE(baton_rules_entry_init(&entries[i], 0));
 	EXPECT(TRY(baton_rules_init(&rules, &config, &events)) == 0);
@@ -45,5 +45,5 @@ SCENARIO(rules, all)
 	EXPECT(USE(baton_rules_tick(&rules, 7)) == USE(baton_rules_next(&rules)));
 	EXPECT(TRY(baton_rules_finish(&rules, &entries[1], 8)) == 0);
 	EXPECT(TRY(baton_rules_finish(&rules, &entries[3], 9)) == -EINVAL);
-	EXPECT(COUNT(baton_mainloop_destroy(&loop)) == 0);
+	EXPECT(COUNT(baton_mainloop_deinit(&loop)) == 0);
 }

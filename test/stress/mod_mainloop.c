@@ -175,9 +175,10 @@ static bool due(void)
 
 static void run_loop(uint64_t *random)
 {
-	int64_t count = random_one_in(random, 2)
-	                        ? baton_mainloop_run(&loop, 1 + random_below(random, 8))
-	                        : baton_mainloop_drain(&loop, now_ns() + 200 * BATON_MICROSECOND);
+	int64_t count =
+		random_one_in(random, 2)
+			? baton_mainloop_run(&loop, 1 + random_below(random, 8))
+			: baton_mainloop_drain_until(&loop, now_ns() + 200 * BATON_MICROSECOND);
 
 	if (count < 0)
 		report(NULL, NULL, "a main loop's run: %lld", (long long)count);
@@ -210,7 +211,7 @@ struct baton_executor *sources_start(uint64_t *random)
 	atomic_store(&host_leaves, false);
 	MUST((always_ready = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)) >= 0);
 	MUST((sometimes_ready = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) >= 0);
-	MUST(baton_mainloop_create(&loop, &options) == 0);
+	MUST(baton_mainloop_init(&loop, &options) == 0);
 	for (uint32_t i = 0; i < SHARED; i++)
 		make(&shared[i], i % KINDS, false);
 	MUST(pthread_create(&host_thread, NULL, host_main, NULL) == 0);
@@ -244,7 +245,7 @@ void sources_end(void)
 	ended = true;
 	while (due())
 		run_loop(random);
-	if (baton_mainloop_destroy(&loop) != 0)
+	if (baton_mainloop_deinit(&loop) != 0)
 		report(NULL, NULL, "a main loop ends with active sources");
 	MUST(close(always_ready) == 0);
 	MUST(close(sometimes_ready) == 0);

@@ -128,7 +128,7 @@ void many_group(uint64_t *random)
 		firing_notify(ground_pick(random), group, &fires);
 	if (notify) {
 		baton_continuation_job(&continuation, baton_pool_executor(pool), &told.job.job);
-		baton_group_notify(group, &continuation);
+		baton_group_then(group, &continuation);
 	}
 	baton_group_leave_with(group, MOD_TASK_FAILS);
 	actor_busy("a group's wait", 0);

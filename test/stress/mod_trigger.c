@@ -119,5 +119,5 @@ void firing_notify(struct ground *ground, struct baton_group *group,
 
 	atomic_fetch_add_explicit(&firing->accepted, 1, memory_order_relaxed);
 	baton_continuation_trigger(continuation, &firing->trigger);
-	baton_group_notify(group, continuation);
+	baton_group_then(group, continuation);
 }

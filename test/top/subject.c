@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 	(void)pthread_create(&threads[7], NULL, be_hidden, NULL);
 	(void)pthread_setname_np(threads[3], "stuck\x1b[31m one");
 	watchdog.board = board;
-	if (baton_watchdog_start(&watchdog, &(struct baton_watchdog *){NULL}))
+	if (baton_watchdog_create(&watchdog, &(struct baton_watchdog *){NULL}))
 		return 1;
 	while (!goes_on())
 		nap(5000000);

@@ -77,18 +77,18 @@ static inline void virtual_loop(uint32_t aging)
 {
 	struct baton_mainloop_options options = {.deterministic = true, .aging = aging};
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 }
 
 static inline void real_loop(void)
 {
-	cr_assert_eq(baton_mainloop_create(&loop, NULL), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, NULL), 0);
 }
 
 /* Ends the loop, of whose sources so many are still active. */
 static inline void loop_end(int64_t active)
 {
-	cr_assert_eq(baton_mainloop_destroy(&loop), active);
+	cr_assert_eq(baton_mainloop_deinit(&loop), active);
 }
 
 static inline bool loop_readable(int timeout_ms)

@@ -173,7 +173,7 @@ static inline void configure(void)
 	MUST(baton_manual_create(&manual) == 0);
 	MUST(baton_loop_create(&loop) == 0);
 	MUST(baton_loop_adopt(loop) == 0);
-	MUST(baton_mainloop_create(&mainloop, NULL) == 0);
+	MUST(baton_mainloop_init(&mainloop, NULL) == 0);
 	begun = LEVELS;
 	MUST(baton_registry_create(&options, &registry) == 0);
 	MUST(baton_registry_acquire(registry, "visited", 7, &visited) == 0);
@@ -194,7 +194,7 @@ static inline void clean_up(void)
 		resource_end(&levels[i].resource);
 	MUST(baton_registry_unref(visited) == 0);
 	MUST(baton_registry_destroy(registry) == 0);
-	MUST(baton_mainloop_destroy(&mainloop) >= 0);
+	MUST(baton_mainloop_deinit(&mainloop) >= 0);
 	baton_loop_destroy(loop);
 	baton_manual_destroy(manual);
 }

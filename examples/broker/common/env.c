@@ -104,7 +104,7 @@ int env_board_start(struct env *env)
 	must(baton_board_pool_add(env->board, env->slow_pool, "slow"), "show the slow pool");
 	watchdog.board = env->board;
 	watchdog.report = report_stuck;
-	must(baton_watchdog_start(&watchdog, &env->watchdog), "start the watchdog");
+	must(baton_watchdog_create(&watchdog, &env->watchdog), "start the watchdog");
 	return 0;
 }
 
@@ -112,7 +112,7 @@ void env_board_stop(struct env *env)
 {
 	if (env->board == NULL)
 		return;
-	baton_watchdog_stop(env->watchdog);
+	baton_watchdog_destroy(env->watchdog);
 	baton_board_pool_remove(env->board, env->pool);
 	baton_board_pool_remove(env->board, env->slow_pool);
 }

@@ -49,8 +49,8 @@ static int init_loop(struct baton__mainloop *loop, const struct baton_mainloop_o
 	return 0;
 }
 
-BATON_EXPORT int baton_mainloop_create(struct baton_mainloop *handle,
-                                       const struct baton_mainloop_options *options)
+BATON_EXPORT int baton_mainloop_init(struct baton_mainloop *handle,
+                                     const struct baton_mainloop_options *options)
 {
 	struct baton__mainloop *loop;
 	int error;
@@ -95,7 +95,7 @@ static int64_t end_sources(struct baton__mainloop *loop)
 	return count;
 }
 
-BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
+BATON_EXPORT int64_t baton_mainloop_deinit(struct baton_mainloop *handle)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(handle);
 	int64_t count;

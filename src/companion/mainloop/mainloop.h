@@ -165,7 +165,7 @@ struct baton__mainloop {
 /* The loop of a handle; NULL: the loop was not created, or was destroyed. */
 BATON_INLINE struct baton__mainloop *baton__mainloop_of(const struct baton_mainloop *handle)
 {
-	/* [mainloop.made] acquire: the loop; pairs with [mainloop.made] in baton_mainloop_create */
+	/* [mainloop.made] acquire: the loop; pairs with [mainloop.made] in baton_mainloop_init */
 	return handle ? load_acquire(&handle->_loop) : NULL;
 }
 

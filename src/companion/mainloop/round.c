@@ -371,7 +371,7 @@ BATON_EXPORT int64_t baton_mainloop_run(struct baton_mainloop *handle, size_t so
 	return outcome(&round);
 }
 
-BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_t deadline_ns)
+BATON_EXPORT int64_t baton_mainloop_drain_until(struct baton_mainloop *handle, uint64_t deadline_ns)
 {
 	int error;
 	struct baton__mainloop *loop = enter_loop(handle, &error);

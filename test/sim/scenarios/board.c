@@ -133,7 +133,7 @@ static void watch(void)
 	const struct baton_watchdog_options options = {
 		.board = board, .every_ns = 1000, .report = reports};
 
-	sim_require(baton_watchdog_start(&options, &watchdog) == 0);
+	sim_require(baton_watchdog_create(&options, &watchdog) == 0);
 }
 
 SIM_SCENARIO(edge_watchdog_look, "[board.shown] the line that the watchdog looks at is filled in")
@@ -142,7 +142,7 @@ SIM_SCENARIO(edge_watchdog_look, "[board.shown] the line that the watchdog looks
 	watch();
 	calm_over();
 	joins(&topics[0]);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	finish(&topics[0]);
 }
 
@@ -154,7 +154,7 @@ SIM_SCENARIO(edge_trace_asked, "[trace.asked] what was asked for before the stop
 	sim_require(baton_watchdog_trace(watchdog, UINT64_MAX, "") == 0);
 	request->told = 1;      /* else the error is printed; it is read at the end only */
 	sim_fail_allocation(1); /* a ring is larger than the explorer's memory */
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	sim_require(request->state == BATON__TRACE_DONE && request->error < 0);
 	finish(NULL);
 }
@@ -197,7 +197,7 @@ SIM_SCENARIO(edge_trace_given_up,
 	watch();
 	calm_over();
 	gives_up(NULL);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	sim_require(request->state == BATON__TRACE_DONE);
 	finish(NULL);
 }
@@ -209,7 +209,7 @@ SIM_SCENARIO(edge_trace_done, "[trace.request] who asks again comes after the an
 	watch();
 	calm_over();
 	asks_twice(NULL);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	finish(NULL);
 }
 
@@ -225,7 +225,7 @@ SIM_SCENARIO(edge_trace_done_2, "[trace.request] the same, where another one ask
 	sim_start(asks, NULL);
 	asks(NULL);
 	sim_join(2);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	finish(NULL);
 }
 
@@ -236,7 +236,7 @@ SIM_SCENARIO(edge_trace_end, "[trace.asked] what another process asks for beside
 	watch();
 	calm_over();
 	sim_start(asks, NULL);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	finish(NULL);
 }
 

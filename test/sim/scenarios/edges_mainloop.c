@@ -69,7 +69,7 @@ static void start(struct baton_source *one)
 static void begin(struct baton_source *ready)
 {
 	sim_calm(true);
-	sim_require(baton_mainloop_create(&loop, NULL) == 0);
+	sim_require(baton_mainloop_init(&loop, NULL) == 0);
 	if (ready)
 		start(ready);
 	sim_calm(false);
@@ -81,8 +81,8 @@ static void end(void)
 	for (int i = 0; i < 2; i++)
 		sim_require(baton_mainloop_run(&loop, 2) >= 0);
 	sim_join_all();
-	sim_require(baton_mainloop_drain(&loop, BATON_NEVER) >= 0);
-	sim_require(baton_mainloop_destroy(&loop) == 0);
+	sim_require(baton_mainloop_drain_until(&loop, BATON_NEVER) >= 0);
+	sim_require(baton_mainloop_deinit(&loop) == 0);
 }
 
 static void ask_now(void *unused)
@@ -96,9 +96,9 @@ SIM_SCENARIO(edge_mainloop_made, "[mainloop.made] who finds the loop finds it ma
 	const struct baton_mainloop_options options = {.deterministic = true};
 
 	(void)sim_start(ask_now, NULL);
-	sim_require(baton_mainloop_create(&loop, &options) == 0);
+	sim_require(baton_mainloop_init(&loop, &options) == 0);
 	sim_join_all();
-	sim_require(baton_mainloop_destroy(&loop) == 0);
+	sim_require(baton_mainloop_deinit(&loop) == 0);
 }
 
 static void tell_start(void *unused)

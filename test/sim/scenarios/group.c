@@ -178,7 +178,7 @@ static void notify(void *argument)
 	size_t i = (size_t)(note - stage.notes);
 
 	baton_continuation_task(&continuations[i], &stage.topic.resource, &note->task);
-	baton_group_notify(&group, &continuations[i]);
+	baton_group_then(&group, &continuations[i]);
 }
 
 static void begin_notes(unsigned count, void (*body)(struct sim_note *note))

@@ -61,7 +61,7 @@ static struct baton_source child = BATON_SOURCE_INIT(&loop, &childish, "child");
 static void begin(void)
 {
 	sim_calm(true);
-	sim_require(baton_mainloop_create(&loop, NULL) == 0);
+	sim_require(baton_mainloop_init(&loop, NULL) == 0);
 	sim_calm(false);
 }
 
@@ -92,7 +92,7 @@ static bool left(const struct baton_source *one)
 static void end(int64_t active)
 {
 	sim_require(!left(&source) && !left(&other) && !left(&child));
-	sim_require(baton_mainloop_destroy(&loop) == active);
+	sim_require(baton_mainloop_deinit(&loop) == active);
 }
 
 static void start(void *argument)
@@ -356,5 +356,5 @@ SIM_SCENARIO(mainloop_told, "a stop by another thread beside the run: told once,
 	}
 	sim_join_all();
 	sim_require(owned == 1 && runs <= 1);
-	sim_require(baton_mainloop_destroy(&loop) == 0);
+	sim_require(baton_mainloop_deinit(&loop) == 0);
 }

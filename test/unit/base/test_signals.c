@@ -212,12 +212,12 @@ static void looks_at_watchdog(void)
 	gate_init(&reported.told);
 	cr_assert_eq(baton_board_create(NULL, &options.board), 0);
 	cr_assert_eq(baton_board_join(options.board, &resource, NULL, NULL), 0);
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	occupy(&occupant, &resource);
 	gate_pass(&reported.told);
 	expect_mask(&reported.mask, "the watchdog");
 	release(&occupant);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	baton_board_leave(options.board, &resource);
 	baton_board_destroy(options.board);
 	resource_end(&resource);

@@ -294,11 +294,11 @@ Test(told, a_group_tells_when_it_is_empty, .timeout = 10)
 
 	baton_continuation_function(&continuation, count, &told);
 	baton_group_enter(&group);
-	baton_group_notify(&group, &continuation);
+	baton_group_then(&group, &continuation);
 	cr_assert_eq(told, 0);
 	baton_group_leave(&group);
 	cr_assert_eq(told, 1);
 	baton_continuation_function(&continuation, count, &told);
-	baton_group_notify(&group, &continuation);
+	baton_group_then(&group, &continuation);
 	cr_assert_eq(told, 2, "an empty group tells at once");
 }

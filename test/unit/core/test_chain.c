@@ -194,7 +194,7 @@ static void group_init(struct link *link)
 	baton_group_enter(&link->group);
 	baton_task_init(&link->task, nothing_run, NULL);
 	baton_continuation_task(&link->continuation, &link->resource, &link->task);
-	baton_group_notify(&link->group, &link->continuation);
+	baton_group_then(&link->group, &link->continuation);
 }
 
 static void leaves(struct link *link)

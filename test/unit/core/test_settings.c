@@ -192,10 +192,10 @@ static struct baton_watchdog_options base_watchdog_options;
 static int try_watchdog_options(const struct baton_watchdog_options *options, uint64_t *seen)
 {
 	struct baton_watchdog *watchdog;
-	int error = baton_watchdog_start(options, &watchdog);
+	int error = baton_watchdog_create(options, &watchdog);
 
 	if (!error)
-		baton_watchdog_stop(watchdog);
+		baton_watchdog_destroy(watchdog);
 	return error;
 }
 

@@ -385,12 +385,12 @@ Test(stuck, a_watchdog_without_a_function_reports_to_stderr, .timeout = 10)
 	cr_assert_eq(pipe(pipes), 0);
 	cr_assert_eq(dup2(pipes[1], STDERR_FILENO), STDERR_FILENO);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	post();
 	cr_assert_gt(read(pipes[0], words, sizeof(words) - 1), 0);
 	cr_assert_str_eq(words, wanted);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	end();
 }

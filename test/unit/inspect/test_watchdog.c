@@ -55,12 +55,12 @@ static void begin(uint64_t limit_ns)
 
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 }
 
 static void end(void)
 {
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	baton_board_destroy(board);
 }
 
@@ -271,7 +271,7 @@ Test(watchdog, between_two_looks_a_line_changes_its_resource, .timeout = 20)
 
 	cr_assert_eq(baton_board_create(&one, &board), 0);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	resource_begin(&first, "first", NULL);
 	cr_assert_eq(baton_resource_suspend(&first, &suspension), 0);
 	cr_assert_eq(baton_post(&first, nothing, NULL), 0);
@@ -299,7 +299,7 @@ Test(watchdog, without_a_board_none_begins, .timeout = 10)
 {
 	const struct baton_watchdog_options options = {0};
 
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), -EINVAL);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), -EINVAL);
 }
 
 /* Of 20 ms nothing is said; of more than a second it is, within the next quarter. */
@@ -310,7 +310,7 @@ Test(watchdog, by_default_it_looks_four_times_a_second, .timeout = 10)
 
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	resource_begin(&resource, "topic", NULL);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
@@ -340,12 +340,12 @@ Test(watchdog, a_stop_waits_for_the_report_that_is_under_way, .timeout = 10)
 
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	resource_begin(&resource, "topic", NULL);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	await_reports(1);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	cr_assert(atomic_load(&report_is_over));
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	resource_over(&resource);
@@ -359,7 +359,7 @@ Test(watchdog, by_default_it_looks_once_a_second_whatever_the_limit, .timeout = 
 
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	for (int i = 0; i < 2; i++) {
 		const uint64_t last = load_relaxed(&board->file->refreshed_ns);
 

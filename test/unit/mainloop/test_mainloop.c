@@ -363,7 +363,7 @@ Test(mainloop, drain_ends_at_its_deadline_if_sources_have_each_other_asked, .tim
 	other_custom = (struct lettered)LETTERED(custom, d);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 1), 0);
 	START(a);
-	cr_assert_eq(baton_mainloop_drain(&loop, baton_mainloop_now(&loop)), 0);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, baton_mainloop_now(&loop)), 0);
 	cr_assert_gt(times_asked, 0);
 	loop_end(2);
 }
@@ -477,7 +477,7 @@ Test(mainloop, a_start_by_another_thread_while_the_clock_moves_wakes_nobody, .ti
 
 static void *destroys(void *result)
 {
-	*(int64_t *)result = baton_mainloop_destroy(&loop);
+	*(int64_t *)result = baton_mainloop_deinit(&loop);
 	return NULL;
 }
 

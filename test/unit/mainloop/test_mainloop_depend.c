@@ -275,12 +275,12 @@ Test(mainloop_depend, destroy_names_what_is_active, .timeout = 10)
 {
 	struct baton_mainloop_options options = {.still_active = name_active, .arg = named};
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 	cr_assert_eq(DEPEND(a, b), 0);
 	START(a);
 	START(b);
 	START(t);
-	cr_assert_eq(baton_mainloop_destroy(&loop), 3);
+	cr_assert_eq(baton_mainloop_deinit(&loop), 3);
 	cr_assert(strchr(named, 'a') && strchr(named, 'b') && strchr(named, 't'));
 	cr_assert_eq(baton_source_start(&c.source), -ESHUTDOWN);
 	real_loop();
@@ -291,7 +291,7 @@ Test(mainloop_depend, destroy_names_what_is_active, .timeout = 10)
 
 static int misuses(struct lettered *lettered)
 {
-	cr_assert_eq(baton_mainloop_destroy(&loop), -EDEADLK);
+	cr_assert_eq(baton_mainloop_deinit(&loop), -EDEADLK);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 1), -EDEADLK);
 	cr_assert_eq(baton_mainloop_pass(&loop, BATON_NEVER), -EINVAL);
 	return -EIO;
@@ -299,7 +299,7 @@ static int misuses(struct lettered *lettered)
 
 static void *misuses_task(void *arg)
 {
-	cr_assert_eq(baton_mainloop_destroy(&loop), -EDEADLK);
+	cr_assert_eq(baton_mainloop_deinit(&loop), -EDEADLK);
 	cr_assert_eq(baton_mainloop_pass(&loop, 1), -EINVAL);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, baton_mainloop_now(&loop), 1), -EDEADLK);
 	return arg;
@@ -308,10 +308,10 @@ static void *misuses_task(void *arg)
 static void *misuses_thread(void *arg)
 {
 	MUST(baton_mainloop_run(&loop, 1) == -EPERM);
-	MUST(baton_mainloop_drain(&loop, 1) == -EPERM);
+	MUST(baton_mainloop_drain_until(&loop, 1) == -EPERM);
 	MUST(baton_mainloop_advance_to(&loop, 1, 1) == -EPERM);
 	MUST(baton_mainloop_pass(&loop, 1) == -EPERM);
-	MUST(baton_mainloop_destroy(&loop) == -EPERM);
+	MUST(baton_mainloop_deinit(&loop) == -EPERM);
 	MUST(DEPEND(a, b) == -EPERM);
 	MUST(baton_source_undepend(&a.source, &b.source) == -EPERM);
 	MUST(baton_source_undepend_all(&a.source) == -EPERM);
@@ -327,10 +327,10 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	struct baton_mainloop_options unknown = {._reserved = {0, 0, 0, 1}};
 	struct baton_mainloop_stats stats;
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), -EINVAL);
-	cr_assert_eq(baton_mainloop_create(&loop, &unknown), -EINVAL);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), -EINVAL);
+	cr_assert_eq(baton_mainloop_init(&loop, &unknown), -EINVAL);
 	virtual_loop(0);
-	cr_assert_eq(baton_mainloop_create(&other, NULL), 0);
+	cr_assert_eq(baton_mainloop_init(&other, NULL), 0);
 	START(a);
 	a.act = misuses;
 	cr_assert_eq(DEPEND(a, o), -EXDEV);
@@ -357,7 +357,7 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	cr_assert_eq(baton_mainloop_run(&loop, 1), -EPIPE);
 	cr_assert(baton_source_is_active(&b.source));
 	loop_end(1);
-	cr_assert_eq(baton_mainloop_destroy(&other), 0);
+	cr_assert_eq(baton_mainloop_deinit(&other), 0);
 }
 
 static int answer;
@@ -408,7 +408,7 @@ Test(mainloop_depend, times_are_taken_up_to_the_last_one, .timeout = 10)
 	                                                    .period_ns = BATON_NEVER};
 	struct baton_source source, never;
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 	baton_source_init(&source, &loop, &last, "last");
 	cr_assert_eq(baton_source_start(&source), 0);
 	cr_assert_eq(baton_source_start_after(&t.source, BATON_MAINLOOP_TIME_MAX), 0);
@@ -470,7 +470,7 @@ Test(mainloop_depend, a_loop_that_does_not_exist_is_an_error, .timeout = 10)
 	cr_assert_eq(baton_source_undepend(&a.source, &b.source), -ESHUTDOWN);
 	cr_assert_eq(baton_source_undepend_all(&a.source), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), -ESHUTDOWN);
-	cr_assert_eq(baton_mainloop_drain(&loop, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, 1), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 1, 1), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_pass(&loop, 1), -ESHUTDOWN);
 	cr_assert_eq(baton_mainloop_adopt(&loop), -ESHUTDOWN);
@@ -483,5 +483,5 @@ Test(mainloop_depend, a_loop_that_does_not_exist_is_an_error, .timeout = 10)
 	cr_assert_not(baton_mainloop_should_yield(&loop));
 	baton_mainloop_stats_read(&loop, &stats);
 	cr_assert_eq(stats.runs, 0);
-	cr_assert_eq(baton_mainloop_destroy(&loop), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_deinit(&loop), -ESHUTDOWN);
 }

@@ -103,7 +103,7 @@ static int runs_nested(struct lettered *lettered)
 {
 	cr_assert_eq(baton_source_start(&lettered->source), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 0);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, BATON_NEVER), 0);
 	log_letter('.');
 	lettered->act = NULL;
 	return 0;
@@ -154,7 +154,7 @@ Test(mainloop_drive, nested_runs_are_bounded, .timeout = 10)
 	START(many[0]);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
 	EXPECT("nnnnnnnn!.......");
-	cr_assert_eq(baton_mainloop_destroy(&loop), 1);
+	cr_assert_eq(baton_mainloop_deinit(&loop), 1);
 }
 
 static bool input;
@@ -190,7 +190,7 @@ Test(mainloop_drive, an_idle_gives_way_to_input, .timeout = 10)
 		.any_input = any_input, .arg = &input, .input_kinds = 6};
 	struct baton_mainloop_stats stats;
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 	START(a);
 	cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
 	input = true;
@@ -198,7 +198,7 @@ Test(mainloop_drive, an_idle_gives_way_to_input, .timeout = 10)
 	EXPECT("t");
 	cr_assert_eq(kinds_asked, 6);
 	cr_assert(loop_readable(0), "the host goes first, and comes again");
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 0);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, BATON_NEVER), 0);
 	baton_mainloop_stats_read(&loop, &stats);
 	cr_assert_eq(stats.gave_way, 2);
 	input = false;
@@ -220,7 +220,7 @@ Test(mainloop_drive, a_long_idle_yields_to_input, .timeout = 10)
 	struct baton_mainloop_options options = {
 		.any_input = any_input, .arg = &input, .slice_ns = BATON_MAINLOOP_TIME_MAX};
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 	a.act = input_comes;
 	START(a);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
@@ -285,7 +285,7 @@ Test(mainloop_drive, no_turn_counts_as_a_task_that_has_failed, .timeout = 10)
 
 static void *drains(void *arg)
 {
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 2);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, BATON_NEVER), 2);
 	return arg;
 }
 
@@ -311,10 +311,10 @@ Test(mainloop_drive, drain_ends_at_its_deadline, .timeout = 10)
 	virtual_loop(0);
 	i.act = takes_time;
 	START(i);
-	cr_assert_eq(baton_mainloop_drain(&loop, 95), 10);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, 95), 10);
 	cr_assert_eq(baton_mainloop_now(&loop), 100);
-	cr_assert_eq(baton_mainloop_drain(&loop, 100), 0);
-	cr_assert_eq(baton_mainloop_drain(&loop, 2000), 190, "more than one round");
+	cr_assert_eq(baton_mainloop_drain_until(&loop, 100), 0);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, 2000), 190, "more than one round");
 	loop_end(1);
 }
 
@@ -396,7 +396,7 @@ Test(mainloop_drive, threads_start_and_stop_while_the_owner_runs, .timeout = 20)
 		}
 	}
 	while (baton_mainloop_next(&loop) != BATON_NEVER)
-		BATON_IGNORE(baton_mainloop_drain(&loop, BATON_NEVER));
+		BATON_IGNORE(baton_mainloop_drain_until(&loop, BATON_NEVER));
 	loop_end(0);
 }
 

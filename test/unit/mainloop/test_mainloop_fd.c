@@ -70,7 +70,7 @@ Test(mainloop_fd, a_source_that_is_again_runs_until_the_data_is_read, .timeout =
 	cr_assert(!loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
 	put_bytes(ends[1], 5);
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 5);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, BATON_NEVER), 5);
 	cr_assert_eq(baton_source_stop(&reader.watch.source).met, BATON_STOP_PREVENTED);
 	put_bytes(ends[1], 1);
 	cr_assert(!loop_readable(0));
@@ -426,7 +426,7 @@ Test(mainloop_fd, a_long_idle_yields_to_a_more_important_descriptor, .timeout = 
 	struct lettered worker = LETTERED(idle, w);
 	struct watched reader;
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 	make_pipe(ends);
 	reader = (struct watched)WATCHED(once, r, ends[0]);
 	urgent = &reader;

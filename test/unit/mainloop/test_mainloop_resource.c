@@ -48,7 +48,7 @@ static int runs_the_loop(struct lettered *lettered)
 
 static void *drains(void *arg)
 {
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 1);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, BATON_NEVER), 1);
 	cr_assert_eq(load_relaxed(&stats->_function), (uintptr_t)drains);
 	return arg;
 }

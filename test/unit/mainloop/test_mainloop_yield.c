@@ -36,7 +36,7 @@ Test(mainloop_yield, a_long_idle_yields_after_its_slice_and_to_a_more_important_
 	START(a);
 	START(b);
 	cr_assert_not(baton_mainloop_should_yield(&loop));
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 4);
+	cr_assert_eq(baton_mainloop_drain_until(&loop, BATON_NEVER), 4);
 	EXPECT("a...ba.t");
 	cr_assert_eq(baton_mainloop_now(&loop), 60 * BATON_MILLISECOND);
 	loop_end(0);
@@ -153,7 +153,7 @@ Test(mainloop_yield, what_is_asked_inside_a_ready_lets_it_not_run_the_loop, .tim
 	                                                  .ready = asks_whether_to_yield};
 	const struct baton_mainloop_options options = {.any_input = no_input};
 
-	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(baton_mainloop_init(&loop, &options), 0);
 	asker = (struct lettered)LETTERED(custom, q);
 	a.act = starts_and_runs;
 	START(a);

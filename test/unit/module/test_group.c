@@ -115,11 +115,11 @@ Test(group, several_are_notified_in_order_and_at_zero_at_once, .timeout = 10)
 	relays_init(relays, 4, &fix.resource, &fix.journal);
 	baton_group_enter(&group);
 	for (int i = 0; i < 3; i++)
-		baton_group_notify(&group, &relays[i].continuation);
+		baton_group_then(&group, &relays[i].continuation);
 	cr_assert_eq(fix.journal.count, 0);
 	baton_group_leave(&group);
 	cr_assert(journal_counts_up(&fix.journal, 0, 3));
-	baton_group_notify(&group, &relays[3].continuation);
+	baton_group_then(&group, &relays[3].continuation);
 	cr_assert(journal_counts_up(&fix.journal, 0, 4));
 	fixture_end();
 }
@@ -132,7 +132,7 @@ Test(group, a_round_notifies_only_its_own, .timeout = 10)
 	relays_init(relays, 5, &fix.resource, &fix.journal);
 	for (int i = 0; i < 5; i++) {
 		baton_group_enter(&group);
-		baton_group_notify(&group, &relays[i].continuation);
+		baton_group_then(&group, &relays[i].continuation);
 		cr_assert_eq(fix.journal.count, (size_t)i);
 		baton_group_leave(&group);
 		cr_assert_eq(fix.journal.count, (size_t)i + 1);
@@ -150,12 +150,12 @@ Test(group, a_continuation_can_be_registered_again, .timeout = 10)
 	relays_init(relays, 2, &fix.resource, &fix.journal);
 	baton_group_enter(&group);
 	for (int i = 0; i < 2; i++)
-		baton_group_notify(&group, &relays[i].continuation);
+		baton_group_then(&group, &relays[i].continuation);
 	baton_group_leave(&group);
 	cr_assert(journal_counts_up(&fix.journal, 0, 2));
 	for (int i = 0; i < 2; i++) {
 		fix.journal.count = 0;
-		baton_group_notify(&group, &relays[i].continuation);
+		baton_group_then(&group, &relays[i].continuation);
 		cr_assert(journal_counts_up(&fix.journal, i, 1));
 	}
 	fixture_end();
@@ -200,7 +200,7 @@ Test(group, who_is_notified_may_free_it, .timeout = 30)
 		baton_task_init(&owner->task, free_owner, NULL);
 		baton_continuation_task(&owner->continuation, &fix.resource, &owner->task);
 		baton_group_enter_many(&owner->group, 2);
-		baton_group_notify(&owner->group, &owner->continuation);
+		baton_group_then(&owner->group, &owner->continuation);
 		thread = thread_start(leave_group, &owner->group);
 		baton_group_leave(&owner->group);
 		gate_pass(&freed);

@@ -147,7 +147,7 @@ static bool group_h(struct stage *stage)
 	baton_group_enter(&stage->group);
 	baton_group_enter_many(&stage->group, 2);
 	baton_continuation_task(&stage->continuations[1], &stage->resource, &stage->tasks[4]);
-	baton_group_notify(&stage->group, &stage->continuations[1]);
+	baton_group_then(&stage->group, &stage->continuations[1]);
 	for (int i = 0; i < 3; i++)
 		baton_group_leave_with(&stage->group, i);
 	return baton_group_take_status(&stage->group) == 1;

@@ -445,7 +445,7 @@ Test(pool_options, no_thread_that_could_not_be_created_is_missed, .timeout = 10)
 	cr_assert_eq(baton_board_create(NULL, &options.board), 0);
 	atomic_store(&creations_left, 0);
 	cr_assert_eq(baton_io_start(&io, 0, BATON_IO_READ), -EAGAIN);
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), -EAGAIN);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), -EAGAIN);
 	cr_assert_eq(baton_timers_create(NULL, &timers), -EAGAIN);
 	cr_assert_eq(attached_in_child(), 0);
 	atomic_store(&creations_left, -1);

@@ -357,7 +357,7 @@ static void modules_begin(void)
 	MUST(baton_admission_init(&world.ended, &admission) == 0);
 	MUST(baton_admission_close(&world.ended, BATON_ADMISSION_RUN) == 0);
 	MUST(baton_admission_await(&world.ended) == 0);
-	MUST(baton_mainloop_create(&world.mainloop, NULL) == 0);
+	MUST(baton_mainloop_init(&world.mainloop, NULL) == 0);
 	baton_source_init(&world.source, &world.mainloop, &source_config, "source");
 	MUST(baton_source_start(&world.source) == 0);
 	baton_source_fd_init(&world.readable, &world.mainloop, &source_config, "readable");
@@ -372,7 +372,7 @@ static void watches_begin(void)
 	MUST(baton_board_join(world.board, &world.held, "held", NULL) == 0);
 	MUST(baton_board_pool_add(world.board, world.pool, "pool") == 0);
 	watching.board = world.board;
-	MUST(baton_watchdog_start(&watching, &world.watchdog) == 0);
+	MUST(baton_watchdog_create(&watching, &world.watchdog) == 0);
 	MUST(pipe(world.ends) == 0);
 	baton_io_init(&world.io, &world.idle, io_nothing);
 	MUST(baton_io_start(&world.io, world.ends[0], BATON_IO_READ) == 0);

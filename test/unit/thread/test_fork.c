@@ -421,9 +421,9 @@ Test(fork, the_child_of_a_process_with_a_watchdog_is_refused, .timeout = 10)
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	cr_assert_eq(baton_board_join(board, &fix.resource, "topic", NULL), 0);
 	options.board = board;
-	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_watchdog_create(&options, &watchdog), 0);
 	cr_assert_eq(in_child(board_is_refused, NULL), 0);
-	baton_watchdog_stop(watchdog);
+	baton_watchdog_destroy(watchdog);
 	cr_assert_eq(in_child(inline_works, &fix.resource), 0, "no more than before the start");
 	resource_end(&fix.resource);
 	baton_board_leave(board, &fix.resource);
