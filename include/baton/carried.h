@@ -24,7 +24,7 @@
  *   with tasks that have a stamp (baton/task.h), from their submit on; as a continuation, from
  *     baton_continuation_task() on;
  *   with timers, from their arm on; with watches of descriptors, from their start on;
- *   with triggers, from the fire on that the run does not share with an earlier one;
+ *   with triggers, from the first of the fires that a run answers;
  *   with the items of a fan-out, from its submit on.
  * The function finds the value, and so does a `cancelled` in its place. A plain task, and a task of
  * a type without stamp, has no room for the value: its function finds NULL, also where it runs

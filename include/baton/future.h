@@ -102,8 +102,8 @@ int baton_future_status(const struct baton_future *future) BATON_NONNULL;
 void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
 
 /*
- * Waits until the future is complete; wait_until: or until `deadline_ns`. In time.h is what a
- * deadline is, in this and all other waits. Signals do not end a wait.
+ * Waits until the future is complete; wait_until: or until `deadline_ns`. What a deadline is, in
+ * this and all other waits, time.h says. Signals do not end a wait.
  *
  * The waiter helps before it sleeps. If the task's resource is queued for an executor, the waiter
  * takes the baton and runs the resource's tasks up to the awaited task (helping). If only this
@@ -115,8 +115,9 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * Ordering: everything that the task did is visible to the waiter.
  * Errors:
  *   -EDEADLK    the wait can never end, since this very thread holds the task's resource: further
- *               down its stack, or in the running task itself. Or a sleeping caller holds it,
- *               whose baton_call() this thread's function answers: also with a deadline, at once.
+ *               down its stack, or in the running task itself.
+ *   -EDEADLK    a caller holds the task's resource, and sleeps in the baton_call() whose function
+ *               this thread runs. A wait with a deadline returns this at once, too.
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().
  *   -EDEADLK    the wait can never end, because waits inside tasks have nested too deep: this
  *               thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
@@ -170,7 +171,7 @@ BATON_MUST_USE int baton_future_wait_until(struct baton_future *future,
  *   a suspended resource or lower lane              | no: any thread may resume it
  *   a promise, a detached completion, a group; a    | no: any thread may complete it
  *     task in a full window, or behind a task that  |
- *     was detached with BATON_DETACH_EXCLUSIVE           |
+ *     was detached with BATON_DETACH_EXCLUSIVE      |
  *   a resource that is queued for an executor, all  | no
  *     of whose threads wait for something else      |
  *   anything outside a task, and without a quiesce  | no: the thread holds nothing
@@ -292,9 +293,10 @@ typedef void (*baton_told_fn)(void *arg);
  * A function that is told of the end: fn(arg) is called on the thread that completes the future, or
  * on this thread, inside then(), if the future is complete already. It needs no resource and no
  * job. So it is the way to free a node, to resume a coroutine, to notify another library. It may
- * free the future and the continuation: baton touches neither any more. (The future of an async it
- * frees, and reads, by a reference of its own.) Every end tells: done, failed, cancelled; a promise
- * and a group, too. A refused submit is no end.
+ * free the future and the continuation: baton touches neither any more. (To read or free the future
+ * of an async, the function needs a reference of its own.) The function is told of every end: of a
+ * task or a promise that is done, failed or cancelled, and of an empty group. A refused submit is
+ * no end.
  *
  * The completing thread may be in the middle of a task of any resource. So, inside the function:
  *   nothing runs that the function submits. A task for an idle resource goes to the resource's

@@ -3,8 +3,8 @@
  * A resource is the unit of serialisation: its tasks never overlap, and run in the order in which
  * they were submitted. Submit, post and async run the function on this thread, before they return,
  * if the resource is idle. Else they leave it behind: it runs on the runner's thread, or, after a
- * hand-off, on the executor's thread. A call waits for that. submit_later runs nothing on this
- * thread; with BATON_CAPTURE_NONE all functions run on the executor's thread.
+ * hand-off, on the executor's thread. A call waits until the function has returned. submit_later
+ * runs nothing on this thread. With BATON_CAPTURE_NONE all functions run on the executor's thread.
  *
  *                               | may run beside                 | from
  *   submit*, call, post, async  | everything but init, deinit    | any thread, also inside tasks
@@ -231,11 +231,12 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  * executor. At a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
  *
  * Thread safety: any thread.
- * Blocking: never (apart from what the tasks that run here do). Outside of tasks, a thread that
- * finds the resource busy may look again a few times within about two microseconds (eight, where it
- * is busy again and again), and capture; the less often, the less often a look has helped. The same
- * holds for a batch, post and async. If several threads submit at the same moment, one of them
- * succeeds; each other one tries again, at most five microseconds later.
+ * Blocking: never (apart from what the tasks that run here do). A thread that is in no task, and
+ * finds the resource busy, may look a few times more whether it can capture the resource: for about
+ * two microseconds, or for eight where the resource is busy again and again. Where looks have
+ * seldom helped, there are fewer of them. The same holds for a batch, post and async. If several
+ * threads submit at the same moment, one of them succeeds; each of the others tries again, at most
+ * five microseconds later.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().
@@ -245,9 +246,9 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  * has run: its future says so.
  * Errors: the task is untouched:
  *   -EPIPE      the resource is closed.
- *   -ESHUTDOWN  capture_max is BATON_CAPTURE_NONE (or this is submit_later), and the executor
- *               refuses the resource, with whatever error (it has ended, say), or is the default
- *               pool, which could not be created (the next submit tries again).
+ *   -ESHUTDOWN  capture_max is BATON_CAPTURE_NONE, or the call is submit_later; and the executor
+ *               refuses the resource, whatever its reason (it has ended, say). Or the executor is
+ *               the default pool, and could not be created; the next submit tries again.
  *   -EINVAL     the task's future is not fresh.
  *   -EAGAIN     the resource's bound is reached (baton/bound.h).
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
@@ -281,14 +282,14 @@ BATON_MUST_USE int baton_submit_batch_later(struct baton_resource *resource,
 #define BATON_NESTING_MAX 8
 
 /*
- * How deep functions nest on one stack whose callers wait for them, so that they cannot be put
- * off. At a depth of BATON_CALLING_MAX levels the next call returns -EDEADLK, for an idle resource
- * as for a busy one. One level is a baton_call() or baton_try_call(), a registry's `init` or visit,
- * or a job that the owner of a manual or loop executor runs. Two levels are such a job that runs a
- * task, a call of a resource with a capture_ns, and a baton_try_call() of a resource with
- * drain hooks. Four levels are a wait in which this thread helps, or drives an executor. What the
- * library puts on the stack for all levels fits into 64 KiB. Not counted: a program's own recursion
- * through baton_job_run(), and through the compensations of undo logs.
+ * A limit for functions that cannot be put off, because their callers wait for them: how deep they
+ * nest on one stack. At a depth of BATON_CALLING_MAX levels the next call returns -EDEADLK, for an
+ * idle resource as for a busy one. One level is a baton_call() or baton_try_call(), a registry's
+ * `init` or visit, or a job that the owner of a manual or loop executor runs. Two levels are such a
+ * job that runs a task, a call of a resource with a capture_ns, and a baton_try_call() of a
+ * resource with drain hooks. Four levels are a wait in which this thread helps, or drives an
+ * executor. What the library puts on the stack for all levels fits into 64 KiB. Not counted: a
+ * program's own recursion through baton_job_run(), and through the compensations of undo logs.
  */
 #define BATON_CALLING_MAX 128
 
@@ -299,10 +300,12 @@ typedef void *(*baton_call_fn)(void *arg);
  * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
  * be NULL). On an idle resource the function runs on this thread. On a busy resource
  * baton_try_call() returns -EAGAIN, and baton_call() queues: fn runs on the runner's thread, or on
- * the executor's thread. So thread-locals, errno and locks of the caller do not follow. Its batons
- * do: fn may touch what the calling task's resource guards (baton_held()). Before it queues, the
- * call looks up to nine times within about 12 microseconds whether the resource is idle, but not
- * inside a task, nor where such looks were in vain; it waits its turn as baton_future_wait() does.
+ * the executor's thread. So thread-locals, errno and locks of the caller do not follow. The
+ * caller's batons do: fn may touch what the calling task's resource guards (baton_held()).
+ *
+ * A call that is not inside a task looks up to nine times whether the resource is idle, within
+ * about 12 microseconds, before it queues; it leaves that out where such looks were in vain. A
+ * queued call waits as baton_future_wait() does.
  *
  * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: never.
  * Ordering: as baton_submit(); what the function did is visible to the caller.
@@ -372,9 +375,9 @@ int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL
 
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
- * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does.
- * If only this thread drives the resource's executor, it drives the executor to the end, whichever
- * thread ends what the await waits for.
+ * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does. A
+ * thread that alone drives the resource's executor goes on to drive it until the await is over,
+ * whichever thread runs the last task.
  *
  * Thread safety: any thread. Blocking: yes. Errors: -EDEADLK from inside an own task. -ETIMEDOUT.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again

@@ -2,9 +2,9 @@
 /*
  * Timers: a task is submitted to its resource after a delay, at a time, at a fixed rate, or
  * repeatedly with a fixed delay. The function runs on the runner's thread, or on the executor's
- * thread; where the wheel is polled, or submits inline, also on this thread: the one that polls.
- * Timers are embeddable structs; a million of them cost a million times their size, and nothing
- * more.
+ * thread. Where a program polls the wheel, or the wheel submits inline, the function may also run
+ * on this thread, the thread that polls. Timers are embeddable structs; a million of them cost a
+ * million times their size, and nothing more.
  *
  *	static int keep_alive_expired(struct baton_timer *timer)
  *	{
@@ -81,11 +81,11 @@ typedef int (*baton_timer_fn)(struct baton_timer *timer);
  *   -ESHUTDOWN            The wheel was closed.
  * The timer is IDLE, or DONE if the function has just returned from the run before; its memory
  * belongs to the called function. A stop of the timer on another thread waits until the called
- * function has returned. So the function must not wait for a thread or a
- * task that may stop the timer. A function that frees the timer sees to it that no other thread
- * uses the timer meanwhile, stop included. One refused run is not reported: the function has armed
- * its own timer, and the new run is refused while the function is still running; the wheel's
- * counter `refused` counts that run.
+ * function has returned. So the function must not wait for a thread or a task that may stop the
+ * timer. A function that frees the timer sees to it that no other thread uses the timer meanwhile,
+ * stop included. One sort of refused run is not reported: the timer's function has armed its own
+ * timer, and the resource refuses the new run while that function is still running. The wheel's
+ * counter `refused` counts such a run.
  */
 typedef void (*baton_timer_dropped_fn)(struct baton_timer *timer, int error);
 
