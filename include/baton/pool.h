@@ -181,7 +181,7 @@ BATON_MUST_USE int baton_pool_default(struct baton_pool **pool) BATON_NONNULL;
  * Ends the default pool, if there is one: for programs whose leak checker wants everything back.
  * As baton_pool_destroy(): waits until everything accepted has run; no hand-off may be under way,
  * and no thread may wait for a task of a resource that uses the pool. A later use creates another
- * pool. A program that also ends the default wheel (timer.h) ends the wheel first: the pool drives
+ * pool. A program that also ends the default wheel (timers.h) ends the wheel first: the pool drives
  * the wheel. If the wheel lives on, it gets a thread of its own.
  * Errors: -EDEADLK from a worker of this pool, or from a callback (timer.h, `dropped`) on the
  * thread that drives the default wheel; -EAGAIN, -ENOMEM: no thread for that wheel; see also

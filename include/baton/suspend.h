@@ -29,11 +29,11 @@
  * resource runs them.
  *
  * The watchdog's reports, dumps, baton-top and gdb name the suspender of a resource whose tasks
- * wait. They name the thread that has called suspend; if it
- * was in a task, that task's resource, and its function where this resource is on a board. Of a
- * suspended resource on no board gdb names the thread alone, and nobody if the suspension took
- * effect while the resource was in its executor's queue. Nobody is named for lower lanes when one
- * of several suspensions has been resumed.
+ * wait: the thread that has called suspend. If that thread was in a task, they name the task's
+ * resource, too, and the task's function, if that resource is on a board. Of a suspended resource
+ * that is on no board gdb names the thread alone; it names nobody if the suspension took effect
+ * while the resource was in its executor's queue. Nobody is named for lower lanes when one of
+ * several suspensions has been resumed.
  *
  * Progress: suspend is lock-free (as far as malloc is, when the thread's cache is empty and the
  * resource busy).

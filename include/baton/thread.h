@@ -19,7 +19,7 @@
  * assertion).
  *
  * A process that forks before its first use of baton (a daemon, say) is not concerned: its child
- * may use baton. A loop (executor.h, mainloop.h) or a board (board.h) that existed at another fork
+ * may use baton. A loop (loop.h, mainloop.h) or a board (board.h) that existed at another fork
  * is shared by parent and child: only one of the two may go on using it.
  *
  * Copies. A program and its plugins share one copy of the library: the program links libbaton.so,
