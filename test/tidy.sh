@@ -125,3 +125,13 @@ LC_ALL=C awk -f $mutants/applies.awk - $mutants/quick.txt <"${TMPDIR:-/tmp}/bato
 	LC_ALL=C awk -f $mutants/semantic_lua.awk src/companion/redis/*.lua
 } |
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/semantic_survivors.txt
+
+# The text of a refusal names a constant as the headers do. (NULL and CPU are none of baton's.)
+for word in $(cat src/*/*.c | tr -s '\n\t ' ' ' | grep -oE 'baton__refused\(("[^"]*" ?)+' |
+	grep -oE '\<[A-Z][A-Z_]{2,}\>' | sort -u); do
+	case $word in NULL | CPU) continue ;; esac
+	grep -qE "(define |^[[:space:]]*)$word\>" include/baton/*.h || {
+		echo "src: the text of a refusal names $word, which no public header declares" >&2
+		exit 1
+	}
+done
