@@ -9,6 +9,7 @@
 #   exceptions are given arrays that may be empty, or a value that is any pointer.
 # - A function that returns an int or an int64_t, which may be an error, is BATON_MUST_USE. The
 #   exceptions are in the file `optional`, each with its reason.
+# - An example in a comment does not drop the result of such a function.
 
 BEGIN {
 	while ((getline line < optional) > 0)
@@ -52,11 +53,20 @@ function judge(text,	name, list, pairs, rest, parts)
 	if (text !~ /(^|[ \t])int(64_t)? baton_/)
 		return
 	seen[name] = 1
+	if (text ~ /BATON_MUST_USE/)
+		must_use[name] = 1
 	if (text !~ /BATON_MUST_USE/ && !(name in may_drop))
 		complain(at, name " may return an error that nobody sees: BATON_MUST_USE, or " \
 			"its line with a reason in " optional)
 	if (text ~ /BATON_MUST_USE/ && name in may_drop)
 		complain(at, name " is BATON_MUST_USE, and in " optional)
+}
+
+# A statement of an example.
+match($0, /^ \*\t+(\(void\))?baton_[a-z0-9_]+\(/) {
+	name = substr($0, RSTART, RLENGTH - 1)
+	sub(/.*[\t)]/, "", name)
+	dropped[FILENAME ":" FNR] = name
 }
 
 # Comments do not count.
@@ -94,6 +104,10 @@ text != "" {
 }
 
 END {
+	for (at in dropped)
+		if (dropped[at] in must_use)
+			complain(at, "an example drops the result of " dropped[at] \
+				": error = ..., or BATON_IGNORE(...)")
 	for (name in may_drop)
 		if (!(name in seen))
 			complain(optional, name " is no function that returns an int")

@@ -24,7 +24,7 @@
  *	baton_admitted_init(&render->admitted, BATON_RULES_DEFAULT, render_run);
  *	render->admitted.outcome = &render->outcome;
  *	render->admitted.gone = &render->gone;
- *	baton_admission_arrive(&admission, &render->admitted); // any thread
+ *	error = baton_admission_arrive(&admission, &render->admitted); // any thread
  *
  *                                 | may run beside               | from
  *   arrive, withdraw, set_limits  | everything but init, deinit  | any thread, also inside tasks

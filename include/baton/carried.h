@@ -9,7 +9,7 @@
  *	static void on_request(struct request *request)
  *	{
  *		(void)baton_set_carried(request);
- *		(void)baton_post(&session->resource, handle, session);
+ *		error = baton_post(&session->resource, handle, session);
  *		(void)baton_set_carried(NULL);
  *	}
  *

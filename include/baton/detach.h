@@ -9,12 +9,15 @@
  *		struct publish *publish = baton_container_of(task, struct publish, task);
  *
  *		// First detach, then send: the answer may come immediately. After that: hands off.
- *		baton_detach_within(&publish->token, 0, BATON_SECOND, &publish->deadline);
- *		send_to_client(publish);
- *		return 0; // ignored
+ *		int error = baton_detach_within(&publish->token, 0, BATON_SECOND,
+ *		                                &publish->deadline);
+ *
+ *		if (!error)
+ *			send_to_client(publish);
+ *		return error; // ignored, if the task is detached
  *	}
  *
- *	baton_detached_complete(&publish->token, 0, NULL); // any thread, at the answer
+ *	error = baton_detached_complete(&publish->token, 0, NULL); // any thread, at the answer
  *
  *                              | may run beside             | from
  *   detach, detach_within      | -                          | a running task

@@ -19,7 +19,7 @@
  *	}
  *
  *	baton_io_init(&session->readable, &session->resource, session_readable);
- *	baton_io_start(&session->readable, fd, BATON_IO_READ | BATON_IO_AGAIN);
+ *	error = baton_io_start(&session->readable, fd, BATON_IO_READ | BATON_IO_AGAIN);
  *
  *                     | may run beside                | from
  *   start, stop,      | everything but init, destroy  | any thread, also inside tasks

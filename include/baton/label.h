@@ -24,7 +24,7 @@
  *	baton_task_init_of(&publish->task, &publish_type);
  *	baton_stamp_set_lane(&publish->stamp, 3);
  *	baton_stamp_set_tag(&publish->stamp, &session->tag);
- *	baton_submit(&topic->resource, &publish->task);
+ *	error = baton_submit(&topic->resource, &publish->task);
  *
  *                                  | may run beside                   | from
  *   stamp_*                        | everything on other tasks;       | the owner of the stamped

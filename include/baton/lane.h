@@ -15,7 +15,7 @@
  *
  *	baton_task_init_of(&publish->task, &publish_type);
  *	baton_stamp_set_lane(&publish->stamp, 1);
- *	baton_submit(&session->resource, &publish->task);
+ *	error = baton_submit(&session->resource, &publish->task);
  *
  * A task gets its lane from its label (baton/label.h). Tasks of every sort may have a label. A
  * task without a label is in lane 0, the highest.

@@ -14,9 +14,9 @@
  *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
  *
  *	error = baton_mainloop_init(&loop, NULL);
- *	baton_source_start(&repainter);              // from any thread; it then runs once
+ *	error = baton_source_start(&repainter);      // from any thread; it then runs once
  *	poll(baton_mainloop_fd(&loop), until baton_mainloop_next(&loop));
- *	baton_mainloop_run(&loop, 10);               // on the loop's thread
+ *	ran = baton_mainloop_run(&loop, 10);         // on the loop's thread; below 0: an error
  *
  *                                    | may run beside             | from
  *   source start, start_after, stop, | everything but init,       | any thread, also inside

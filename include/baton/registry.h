@@ -14,7 +14,7 @@
  *
  *	status = baton_registry_acquire(topics, "news", 4, &entry);
  *	...
- *	baton_submit(&entry->resource, &publish->task);
+ *	error = baton_submit(&entry->resource, &publish->task);
  *	baton_registry_unref(entry);
  *
  *                              | may run beside          | from

@@ -23,9 +23,11 @@
  *	struct baton_future future = BATON_FUTURE_INIT;
  *	struct baton_remote_task task = BATON_REMOTE_TASK_INIT("client/7", 8, me, size, &future);
  *
- *	baton_remote_create(&options, &remote);
- *	baton_remote_submit(remote, &task);
- *	baton_future_wait(&future);
+ *	error = baton_remote_create(&options, &remote);
+ *	if (!error)
+ *		error = baton_remote_submit(remote, &task);
+ *	if (!error)
+ *		error = baton_future_wait(&future);
  *
  *                               | may run beside           | from
  *   submit, owned, node          | everything but destroy   | any thread, also inside tasks

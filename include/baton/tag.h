@@ -8,7 +8,7 @@
  *
  *	baton_task_init_of(&publish->task, &publish_type);
  *	baton_stamp_hold_tag(&publish->stamp, &client->tag);
- *	baton_submit(&topic->resource, &publish->task);
+ *	error = baton_submit(&topic->resource, &publish->task);
  *
  *	baton_tag_cancel(&client->tag);		the client has gone
  *

@@ -17,7 +17,7 @@
  *	}
  *
  *	baton_task_init(&publish->task, publish_run, NULL);
- *	baton_submit(&topic->resource, &publish->task);
+ *	error = baton_submit(&topic->resource, &publish->task);
  *
  * A task that needs more than a function and a future has a type: struct baton_task_type, below.
  */
@@ -103,7 +103,7 @@ static inline void baton_task_init(struct baton_task *task, baton_task_fn run,
  *
  *	baton_task_init_of(&publish->task, &publish_type);
  *	baton_stamp_set_lane(&publish->stamp, 3);
- *	baton_submit(&topic->resource, &publish->task);
+ *	error = baton_submit(&topic->resource, &publish->task);
  *
  * A task of a type is submitted like any task, to any resource and by any call.
  */

@@ -14,7 +14,7 @@
  *	}
  *
  *	baton_timer_init(&session->keep_alive, NULL, &session->resource, keep_alive_expired);
- *	baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND); // again for each packet
+ *	error = baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND); // at each packet
  *
  *                                 | may run beside                       | from
  *   arm_*, disarm, stop, state    | everything but init, destroy         | any thread, also inside
@@ -164,7 +164,7 @@ BATON_MUST_USE int baton_timer_arm_at(struct baton_timer *timer,
  *
  *	static int send_again(struct baton_timer *timer) { ... }
  *
- *	baton_submit_after(&session->resource, &message->retry, 5 * BATON_SECOND, send_again);
+ *	error = baton_submit_after(&session->resource, &message->retry, delay_ns, send_again);
  *	baton_timer_stop_then(&message->retry, free, message); // acknowledged: not to be sent again
  *
  * It is the same as baton_timer_init() for the default wheel and baton_timer_arm_after(), and is

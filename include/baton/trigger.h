@@ -12,7 +12,7 @@
  *		return 0;
  *	}
  *	baton_trigger_init(&session->flush, &session->resource, flush);
- *	baton_trigger_fire(&session->flush);	(from any thread, a thousand times)
+ *	error = baton_trigger_fire(&session->flush);	(from any thread, a thousand times)
  *
  *                     | may run beside         | from
  *   fire, stop,       | everything but init    | any thread, also inside tasks

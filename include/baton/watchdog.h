@@ -91,7 +91,7 @@ void baton_watchdog_destroy(struct baton_watchdog *watchdog) BATON_NONNULL;
  *
  *	static void on_signal(int number)
  *	{
- *		(void)baton_watchdog_trace(watchdog, BATON_SECOND / 2, "/tmp/broker.json");
+ *		BATON_IGNORE(baton_watchdog_trace(watchdog, BATON_SECOND / 2, "/tmp/broker.json"));
  *	}
  *
  * Thread safety: any thread, also in a signal handler. Blocking: never.

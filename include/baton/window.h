@@ -17,9 +17,11 @@
  *	{
  *		struct publish *publish = baton_container_of(task, struct publish, task);
  *
- *		(void)baton_detach(&publish->part.token, 0);
- *		send_to_client(publish);
- *		return 0;
+ *		int error = baton_detach(&publish->part.token, 0);
+ *
+ *		if (!error)
+ *			send_to_client(publish);
+ *		return error;
  *	}
  *
  *	static const struct baton_task_type publish_type = {
@@ -29,7 +31,7 @@
  *
  *	baton_task_init_of(&publish->task, &publish_type);
  *	baton_window_part_init(&publish->part, &session->window);
- *	baton_submit(&session->resource, &publish->task);
+ *	error = baton_submit(&session->resource, &publish->task);
  *
  *                               | may run beside              | from
  *   submit, cancel of a task    | everything but init, deinit | any thread
