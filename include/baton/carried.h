@@ -25,11 +25,15 @@
  *     baton_continuation_task() on;
  *   with timers, from their arm on; with watches of descriptors, from their start on;
  *   with triggers, from the first of the fires that a run answers;
- *   with the items of a fan-out, from its submit on.
+ *   with the items of a fan-out, from its submit on;
+ *   with the chunks of a parallel loop.
  * The function finds the value, and so does a `cancelled` in its place. A plain task, and a task of
  * a type without stamp, has no room for the value: its function finds NULL, also where it runs
  * immediately. So does a `cancelled` on a thread for which there is no memory (thread.h). A value
  * that a function sets for itself is not seen by its submitter.
+ *
+ * What is called around a task finds NULL: `enter`, `leave`, `failed`, drain hooks, watermarks,
+ * finalisers. So do functions that are told of a future's end or of a stop, and the jobs of a pool.
  *
  * Lifetime: baton copies the pointer and nothing else. The value must live until each function that
  * finds it has returned. A program that counts references takes one before each submit, and gives

@@ -136,9 +136,10 @@ struct baton_resource_config {
 	 *
 	 * Pairs nest on a thread: a task that submits or waits may run tasks of other resources. A
 	 * resource is in one pair at a time: so `enter` keeps what the thread had before in a
-	 * member beside the resource, and `leave` puts it back. Both may submit. They must not
-	 * wait, detach, flush or set a result. A pair may be empty: the timer, say, was stopped as
-	 * the runner came to it. A submit takes a longer way, as with statistics.
+	 * member beside the resource, and `leave` puts it back. The carried value (carried.h) is
+	 * the function's: `enter` and `leave` find NULL. Both may submit. They must not wait,
+	 * detach, flush or set a result. A pair may be empty: the timer, say, was stopped as the
+	 * runner came to it. A submit takes a longer way, as with statistics.
 	 */
 	void (*enter)(struct baton_resource *resource);
 	void (*leave)(struct baton_resource *resource);

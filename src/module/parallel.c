@@ -38,6 +38,7 @@
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
+#include "thread/carried.h"
 #include "thread/node.h"
 #include "thread/thread.h"
 #include "core/callback.h"
@@ -78,6 +79,7 @@ struct parallel_loop {
 	struct baton_pool *pool;
 	baton_parallel_fn fn;
 	void *arg;
+	void *carried; /* by the caller (carried.h) */
 	size_t count;
 	size_t grain;
 	size_t next;    /* parallel.over */
@@ -227,13 +229,18 @@ static void run_helper(struct baton_plain_job *job)
 {
 	struct parallel_loop *loop = baton_container_of(job, struct parallel_loop, job);
 	const uint32_t seats = take_seat(loop);
+	struct baton__carried carried;
 	uint32_t before;
 
 	if (!seats)
 		return;
 	if (seats > 1)
 		invite_worker(loop);
+	if (loop->carried)
+		baton__carry_begin(&carried, loop->carried);
 	run_chunks(loop, true);
+	if (loop->carried)
+		baton__carry_end(&carried);
 	if (loop_is_over(loop)) {
 		leave_loop(loop, HELPER);
 		return;
@@ -314,6 +321,7 @@ static struct parallel_loop *share_loop(const struct parallel_loop *alone)
 	if (!loop)
 		return NULL;
 	*loop = *alone;
+	loop->carried = baton__carried();
 	(void)add_relaxed(&baton__self->loops, 1);
 	loop->caller = baton__self;
 	baton_plain_job_init(&loop->job, run_helper, cancel_helper);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The carried value: what a function finds, in whatever way it was submitted. */
 #include "fixture.h"
+#include "pool_support.h"
 #include "timer_support.h"
 
 #include <baton/all.h>
@@ -13,12 +14,12 @@ static int values[4];
 static void *const submitters = &values[0];
 static void *const other = &values[1];
 
-static void *found[8];
+static void *found[10];
 static size_t runs;
 
 static void note(void)
 {
-	MUST(runs < 8);
+	MUST(runs < sizeof(found) / sizeof(*found));
 	found[runs++] = baton_carried();
 }
 
