@@ -135,3 +135,16 @@ for word in $(cat src/*/*.c | tr -s '\n\t ' ' ' | grep -oE 'baton__refused\(("[^
 		exit 1
 	}
 done
+
+# The first bar of a header's table stands in one column.
+awk '
+!/^[ \t]*\*.* *\|( |$)/ || /\|\||;/ {column = 0; next}
+{
+	if (column && index($0, "|") != column) {
+		print FILENAME ":" FNR ": the bar is not below the one above" >"/dev/stderr"
+		bad = 1
+	}
+	column = index($0, "|")
+}
+END {exit bad}
+' include/baton/*.h

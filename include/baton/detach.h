@@ -142,7 +142,7 @@ BATON_MUST_USE int baton_detach_within(struct baton_detached *token, unsigned fl
  * Thread safety: any thread, also inside tasks.
  * Blocking: never, apart from what continuations do, and what baton_timer_stop() does.
  * Ordering: what the caller did before is visible to a thread that sees the future complete, and,
- * with HOLD, to the resource's next task.
+ * with BATON_DETACH_EXCLUSIVE, to the resource's next task.
  */
 BATON_MUST_USE int baton_detached_complete(struct baton_detached *token, int status, void *value)
 	BATON_NONNULL_AT(1);

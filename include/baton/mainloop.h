@@ -377,7 +377,7 @@ BATON_MUST_USE int64_t baton_mainloop_deinit(struct baton_mainloop *loop) BATON_
 
 /*
  * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
- * (with BATON_CAPTURE_NONE; see executor.h). NULL: the loop does not exist.
+ * (with BATON_CAPTURE_NONE; see loop.h). NULL: the loop does not exist.
  *
  * To show the loop on a board (board.h), join the resource after init. Before deinit, close and
  * await the resource, and let it leave. The board shows the functions of the sources.

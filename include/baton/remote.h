@@ -29,7 +29,7 @@
  *	if (!error)
  *		error = baton_future_wait(&future);
  *
- *                               | may run beside           | from
+ *                                | may run beside           | from
  *   submit, owned, node          | everything but destroy   | any thread, also inside tasks
  *   partition                    | everything but destroy   | any thread, also inside tasks
  *   job_...                      | other jobs' calls        | `run`, about the job it was given
