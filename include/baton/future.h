@@ -117,7 +117,7 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  *   -EDEADLK    the wait can never end, since this very thread holds the task's resource: further
  *               down its stack, or in the running task itself.
  *   -EDEADLK    a caller holds the task's resource, and sleeps in the baton_call() whose function
- *               this thread runs. A wait with a deadline returns this at once, too.
+ *               this thread runs. A wait whose deadline has not passed returns this at once, too.
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().
  *   -EDEADLK    the wait can never end, because waits inside tasks have nested too deep: this
  *               thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help

@@ -11,7 +11,8 @@
  *
  *   a time to come    the wait ends with -ETIMEDOUT when the time has come
  *   a time that has   the call looks, and does not wait: it returns 0 if what would be waited for
- *   passed; 0         is over, or -ETIMEDOUT
+ *   passed; 0         is over, or else -ETIMEDOUT; or -EDEADLK, where the call has already seen
+ *                     that the wait would never end
  *   BATON_FOREVER     no deadline: the same as x_wait()
  *
  * Several waits may share one deadline. Structs have no deadlines, but spans (`timeout_ns`): 0 is

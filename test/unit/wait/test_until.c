@@ -9,6 +9,7 @@
 #include <baton/fan_out.h>
 #include <baton/group.h>
 #include <baton/suspend.h>
+#include <baton/trigger.h>
 
 /* What is waited for. Each resource has an occupant, behind which the rest waits. */
 enum { FUTURE, ANY, ALL, OR_CANCEL, FAN_OUT, SUSPENSION, QUIESCE, TIMER, AWAIT, RESOURCES };
@@ -214,6 +215,60 @@ Test(until, a_wait_with_a_deadline_in_the_past_looks_once, .timeout = 20)
 		cr_assert_eq(rows[i].wait(0, true), 0, "%s", rows[i].name);
 	}
 	world_end();
+}
+
+/* ---- A look from within ---- */
+
+static struct baton_resource own;
+
+static int nothing(struct baton_task *task)
+{
+	return 0;
+}
+
+static int nothing_fired(struct baton_trigger *trigger, uint64_t fires)
+{
+	return 0;
+}
+
+/* In a task of `own`: nothing of this can end before the task has returned. */
+static void *look_at_own(void *arg)
+{
+	static struct baton_future future = BATON_FUTURE_INIT;
+	static struct baton_task task = BATON_TASK_INIT(nothing, &future);
+	static struct baton_trigger trigger = BATON_TRIGGER_INIT(&own, nothing_fired);
+	struct baton_future *const futures[] = {&future};
+	struct baton_resource *const resources[] = {&own};
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_suspension quiesced[1];
+	size_t index;
+
+	cr_assert_eq(baton_submit(&own, &task), 0);
+	cr_assert_eq(baton_trigger_fire(&trigger), 0);
+	cr_assert_eq(baton_resource_suspend(&own, &suspension), 0);
+	{
+		const int looks[] = {
+			baton_future_wait_until(&future, 0),
+			baton_future_wait_any_until(futures, 1, 0, &index),
+			baton_future_wait_all_until(futures, 1, 0),
+			baton_suspension_wait_until(&suspension, 0),
+			baton_resource_await_until(&own, 0),
+			baton_quiesce_until(resources, 1, quiesced, 0),
+			baton_trigger_stop_wait_until(&trigger, 0),
+		};
+
+		for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++)
+			cr_expect(looks[i] == -ETIMEDOUT || looks[i] == -EDEADLK, "look %zu: %d", i,
+			          looks[i]);
+	}
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	return arg;
+}
+
+Test(until, a_look_in_a_task_at_what_waits_for_the_task_ends, .timeout = 10)
+{
+	cr_assert_eq(baton_call(&own, look_at_own, NULL, NULL), 0);
+	resource_end(&own);
 }
 
 Test(until, a_wait_lasts_until_its_deadline, .timeout = 20)
