@@ -18,8 +18,8 @@
  * Several waits may share one deadline. Structs have no deadlines, but spans (`timeout_ns`): 0 is
  * the default, which is no time-out, and BATON_FOREVER means the same.
  *
- * The times of a timer whose wheel has a clock of its own (timers.h, BATON_TIMERS_VIRTUAL) are times
- * of that clock. A main loop that is deterministic has a clock of its own, too (mainloop.h).
+ * The times of a timer whose wheel has a clock of its own (timers.h, BATON_TIMERS_VIRTUAL) are
+ * times of that clock. A main loop that is deterministic has a clock of its own, too (mainloop.h).
  */
 #ifndef BATON_TIME_H
 #define BATON_TIME_H

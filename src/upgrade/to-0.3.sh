@@ -98,6 +98,7 @@ rules()
 		split baton/manual.h baton_manual
 		split baton/stats.h baton_resource_stats baton_resource_set_stats
 		split baton/timers.h baton_timers_ BATON_TIMERS_
+		beside time.h timespec clock_gettime CLOCK_
 		beside baton/admission.h baton_admission baton_admitted BATON_ADMISSION
 		beside baton/rules.h baton_rules BATON_RULES
 		beside baton/mainloop.h baton_mainloop baton_source BATON_MAINLOOP BATON_SOURCE
@@ -226,12 +227,18 @@ function leave_calls(name, count, text_of,    at) {
 			leave(at + length(name), name " " text_of)
 }
 
-# A call is a statement behind ; { } ) or else, and new code takes a member of the result.
-function used_result(name, text_of,    at) {
-	for (at = find(name, 1); at; at = find(name, at + 1))
+# A call is a statement behind ; { } ) or else, but not behind a cast to anything but void; and new
+# code takes a member of the result.
+function used_result(name, text_of,    at, before) {
+	for (at = find(name, 1); at; at = find(name, at + 1)) {
+		before = substr(mask, 1, at - 1)
 		if (arguments(at, name) > 0 && substr(mask, close_at + 1) !~ "^" S "[.]" &&
-				substr(mask, 1, at - 1) !~ "([;{})]|[^a-z_]else)" S "$")
+				(before !~ "([;{})]|[^a-z_]else)" S "$" ||
+				(before ~ "([^A-Za-z0-9_) \t\n]|[^A-Za-z0-9_]return)" S \
+					"\\(" S "[A-Za-z_][A-Za-z0-9_ \t\n*]*\\)" S "$" &&
+				before !~ "\\(" S "void" S "\\)" S "$")))
 			leave(at + length(name), name " " text_of)
+	}
 }
 
 function rename(old, new,    at) {
@@ -329,7 +336,8 @@ function rewrite_include(old, new,    at) {
 
 # An #include more, behind the last of baton's, if a name is used that begins with a prefix.
 function add_include(header, prefixes, beside,    names, n, i, rest) {
-	if (index(mask, "<" header ">") || (!beside && index(mask, "<baton/all.h>")))
+	if (index(mask, "<" header ">") || (!beside && index(mask, "<baton/all.h>")) ||
+			(header == "time.h" && converted)) # the converter includes it
 		return
 	n = split(prefixes, names, " ")
 	for (i = 1; i <= n; i++)

@@ -39,6 +39,12 @@ cp "$tmp/program.c" "$tmp/again.c"
 "$script" "$tmp/again.c" 2>/dev/null
 cmp -s "$tmp/program.c" "$tmp/again.c" || fail "$script: a second run changes something"
 
+# A header of 0.2 brought <time.h>.
+printf '#include <baton.h>\nstruct timespec now(void);\n' >"$tmp/time.c"
+"$script" "$tmp/time.c" 2>/dev/null
+${CC:-cc} -std=c11 -D_GNU_SOURCE -fsyntax-only -Wall -Werror -Iinclude "$tmp/time.c" ||
+	fail "$script: a program that has <time.h> from baton.h does not compile"
+
 # What it leaves is all that the compiler does not like.
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -fsyntax-only -w -Iinclude "$tmp/program.c" 2>&1 |
 	sed -n 's/^[^:]*program\.c:\([0-9]*\):.* error: .*/program.c:\1:/p' |
