@@ -18,23 +18,25 @@
  * cancelled. `dropped` is not called for what a stop prevents.
  *
  * stop_wait waits until the memory is the caller's, and stops again what the function of x arms or
- * starts meanwhile. The waiter helps the resource, as in an await. stop_wait_until has a deadline
- * (time.h). Where a stop would meet NOTHING or PREVENTED, both return 0 at once, also
- * in a task of the resource. As the stops, they wait beyond the deadline while another thread calls
- * the `dropped` of x. Otherwise x is stopped, and its memory is baton's as after stop:
+ * starts meanwhile. The waiter helps the resource, as in an await; if the resource is suspended,
+ * the call waits for the resume. stop_wait_until has a deadline (time.h). Where a stop would meet
+ * NOTHING or PREVENTED, both return 0 at once, also in a task of the resource. As the stops, they
+ * wait beyond the deadline while another thread calls the `dropped` of x. Otherwise x is stopped,
+ * and its memory is baton's as after stop:
  *   -ETIMEDOUT  the deadline has passed.
  *   -EDEADLK    the call would have to wait, and is made in a task of the resource; or it would
  *               wait for ever.
  *   -ECHILD     a fork's child: nothing was stopped. Also the other errors of thread.h.
  *
- * The rule of memory: from the arm, fire or start on, x and its resource are baton's. They are the
- * caller's again
+ * The rule of memory: from the arm, fire or start on, x is baton's, and its resource must live. x
+ * is the caller's again
  *   - after a stop that has met NOTHING or PREVENTED;
  *   - in the function that was given to stop_then;
  *   - after a stop_wait that has returned 0;
  *   - after a stop in the own function of x that has met RUNNING, when this function returns
  *     BATON_GONE.
- * No other thread may be inside a call on x, and none may use x afterwards.
+ * No other thread may be inside a call on x, and none may use x afterwards. The resource has an end
+ * of its own, by a close and an await: it may still be in use in the function of stop_then.
  *
  * Several threads may stop x; one of them frees it. While a stop_then is under way, its function is
  * the one that may free x.
@@ -83,7 +85,9 @@ struct baton_stopped {
  * stop_then (not in a fork's child):
  *   - after NOTHING or PREVENTED: on this thread, inside stop_then;
  *   - otherwise on the runner's thread, when this thread has passed the queued run, or when the
- *     function of x has returned; or on the thread to which the resource refuses the run.
+ *     function of x has returned; or on the thread to which the resource refuses the run. Where a
+ *     resource is suspended, a queued run is passed after the resume; and so is a trigger whose
+ *     function runs while another thread calls stop_then.
  * Some of these calls hold the baton of the resource of x, others do not: do not rely on it. What
  * the function submits may run inside it, as in a task. Where callbacks have nested
  * BATON_NESTING_MAX deep, the function is called later on the same thread, as a finaliser is.
