@@ -12,6 +12,7 @@
 #include "core/stay.h"
 #include "core/word.h"
 #include "wait/cycle.h"
+#include "wait/wait.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -81,7 +82,7 @@ int baton__stop_wait(void *object, enum baton_stop (*stop)(void *object),
 		if (error && error != -ETIMEDOUT)
 			return error;
 		/* This thread may have put off the function of a stop_then. */
-		(void)baton__late_run();
+		(void)baton__wait_run_late();
 		(void)sched_yield();
 	}
 	return 0;

@@ -18,6 +18,7 @@
 #include "base/refused.h"
 #include "thread/trace.h"
 #include "core/callback.h"
+#include "core/place.h"
 #include "wait/yield.h"
 #include "wait/cycle.h"
 
@@ -175,6 +176,20 @@ static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 	return baton__cycle_leave(&edge) ? -EDEADLK : status;
 }
 
+bool baton__wait_run_late(void)
+{
+	struct baton__thread *self = baton__self;
+	uint32_t calling_max;
+	bool any;
+
+	if (baton__too_deep_to_call(self))
+		return false;
+	calling_max = baton__weigh(self, BATON__HELP_LEVELS - 1);
+	any = baton__late_run();
+	self->calling_max = calling_max;
+	return any;
+}
+
 /* Sleeps once, or helps once instead. 0: look again. */
 static int sleep_once(struct baton__wait *wait)
 {
@@ -182,8 +197,7 @@ static int sleep_once(struct baton__wait *wait)
 	int status = deadline_is_past(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
 	/* The wait may be for a function that this thread has put off (callback.late). */
-	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
-	    baton__depth(baton__self) < BATON_HELPING_MAX && baton__late_run())
+	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) && baton__wait_run_late())
 		status = 1;
 
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then

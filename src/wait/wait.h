@@ -8,6 +8,10 @@
 #include "core/stay.h"
 #include "wait/cycle.h"
 
+/* The stack that a wait and the help in it take, in levels of a call: some 1,600 bytes. So a thread
+ * that helps at a depth of BATON_HELPING_MAX leaves nothing for calls. */
+#define BATON__HELP_LEVELS (BATON_CALLING_MAX / BATON_HELPING_MAX)
+
 struct baton__wait {
 	struct baton_future *const *futures;
 	size_t count;
@@ -38,6 +42,10 @@ BATON_INLINE bool baton__wait_has_deadline(const struct baton__wait *wait)
  */
 int baton__wait_help(struct baton__wait *wait);
 
+/* The calling thread waits: calls the functions that it has put off (callback.late), if its stack
+ * is not too deep. True: there was at least one. */
+bool baton__wait_run_late(void);
+
 /*
  * Helps a queued resource, which the caller visits: borrows the baton, and drains within the limits
  * that the caller has set, up to the end of the caller's wait. True: something was done.
@@ -46,7 +54,7 @@ int baton__wait_help(struct baton__wait *wait);
 bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look);
 
 /* Waits for one future. `abort`: may the wait end with -EDEADLK? `elsewhere`: the waiter enters no
- * task, unless no executor has the resource's job. */
+ * task that another thread would run. */
 int baton__wait_for_call(struct baton_future *future, uint64_t deadline_ns, enum baton__abort abort,
                          bool elsewhere);
 

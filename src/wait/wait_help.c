@@ -44,10 +44,6 @@
 #define BATON_HELP_MAX 1024U
 #endif
 
-/* The stack that a wait and the help in it take, in levels of a call: some 1,600 bytes. So a thread
- * that helps at a depth of BATON_HELPING_MAX leaves nothing for calls. */
-#define HELP_LEVELS (BATON_CALLING_MAX / BATON_HELPING_MAX)
-
 /* Does no other thread take a job out of the executor's queue? */
 static bool alone(struct baton_executor *executor)
 {
@@ -202,7 +198,7 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	resource = baton__future_visit(future, &generation);
 	if (!resource)
 		return 0;
-	calling_max = baton__weigh(baton__self, HELP_LEVELS - 1);
+	calling_max = baton__weigh(baton__self, BATON__HELP_LEVELS - 1);
 	baton__self->visits++;
 	status = help_visited(wait, future, resource, generation);
 	baton__self->visits--;

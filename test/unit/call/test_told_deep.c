@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions that are told of an end where the stack is deep: they are put off. */
+#include "fixture.h"
+
+#define DEPTH_MAX (BATON_CALLING_MAX - 1)
+
+static struct deep {
+	struct baton_resource nest[DEPTH_MAX];
+	size_t level; /* of the call that runs */
+	size_t depth; /* where the last one waits */
+	struct baton_future first;
+	struct baton_future second; /* whose end follows that of the first */
+	bool told_at_once;
+	int status;
+} deep;
+
+static void completes_second(void *arg)
+{
+	MUST(baton_future_complete(&deep.second, 0, NULL) == 0);
+}
+
+static void *nests(void *arg)
+{
+	if (deep.level < deep.depth) {
+		MUST(baton_call(&deep.nest[deep.level++], nests, NULL, NULL) == 0);
+		return NULL;
+	}
+	MUST(baton_future_complete(&deep.first, 0, NULL) == 0);
+	deep.told_at_once = baton_future_is_complete(&deep.second);
+	deep.status = baton_future_wait(&deep.second);
+	return NULL;
+}
+
+static void wait_at(size_t depth)
+{
+	struct baton_continuation continuation;
+
+	deep = (struct deep){.depth = depth};
+	for (size_t i = 0; i < depth; i++)
+		baton_resource_init(&deep.nest[i], NULL);
+	baton_promise_init(&deep.first);
+	baton_promise_init(&deep.second);
+	baton_continuation_function(&continuation, completes_second, NULL);
+	baton_future_then(&deep.first, &continuation);
+	(void)nests(NULL);
+	cr_assert_eq(deep.told_at_once, depth < BATON_NESTING_MAX, "%zu", depth);
+	cr_assert_eq(deep.status, 0, "%zu", depth);
+	for (size_t i = 0; i < depth; i++)
+		resource_end(&deep.nest[i]);
+}
+
+Test(told_deep, a_wait_for_what_was_put_off_calls_it, .timeout = 10)
+{
+	wait_at(BATON_NESTING_MAX - 1);
+	wait_at(BATON_NESTING_MAX);
+	wait_at(BATON_HELPING_MAX);
+	wait_at(DEPTH_MAX);
+}
