@@ -255,8 +255,9 @@ BATON_MUST_USE int baton_source_start_after(struct baton_source *source,
  * The memory of a source that has dependencies is the loop's until they are ended. stop_then and
  * stop_wait end them. The function of stop_then is called on the owner's thread, in a task of the
  * loop's resource, or, after NOTHING and PREVENTED, within the call; stop_wait on another thread
- * waits until the owner has run the loop. (A bound of the loop's resource does not drop the newest
- * task.)
+ * waits until the owner has run the loop. (A bound of the loop's resource may refuse the task of
+ * stop_then, and must not drop it: asserted. Where a bound lets submitters wait, stop_wait may wait
+ * for room beyond its deadline.)
  *
  * Thread safety: any thread. Blocking: stop_wait alone waits.
  * Errors: stop_wait: those of stop.h and of baton_async(); -EPIPE: the loop's resource is closed,

@@ -6,6 +6,7 @@
  */
 #include "companion/mainloop/depend.h"
 
+#include <baton/bound.h>
 #include <baton/call.h>
 #include <baton/future.h>
 
@@ -51,9 +52,17 @@ static int tell_of_source(struct baton_task *task)
 	return 0;
 }
 
-/* Called on the owner's thread, too, which cancels what is queued on the loop's resource. */
+/* The owner cancels what is queued on the loop's resource: the owner alone may end the source, and
+ * not while the source runs. */
 static void tell_all_the_same(struct baton_task *task)
 {
+	const struct baton_source *source = baton_container_of(task, struct baton_source, _last);
+
+	/* Relaxed: the owner alone changes RUNNING. */
+	if (BATON_UNLIKELY(!baton_loop_is_owner(baton__mainloop_of(source->_loop)->executor) ||
+	                   load_relaxed(&source->_state) & BATON__SOURCE_RUNNING))
+		BATON_MISUSE("baton_source_stop_then",
+		             "a bound of the loop's resource has dropped the task that tells");
 	(void)tell_of_source(task);
 }
 
@@ -83,7 +92,7 @@ BATON_EXPORT struct baton_stopped baton_source_stop_then(struct baton_source *so
 	}
 	source->_stopping = (struct baton_stopping){stopped, arg};
 	baton_task_init_of(&source->_last, &last_type);
-	error = baton_submit_later(&loop->resource, &source->_last); /* last touch, if accepted */
+	error = baton_try_submit_later(&loop->resource, &source->_last); /* last touch, if accepted */
 	if (!error)
 		return (struct baton_stopped){met};
 	source->_stopping._fn = NULL;

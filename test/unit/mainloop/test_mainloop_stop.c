@@ -3,6 +3,9 @@
 #include "mainloop_support.h"
 #include "misuse.h"
 
+#include <baton/bound.h>
+#include <baton/call.h>
+#include <baton/lane.h>
 #include <baton/pool.h>
 
 #include <sys/wait.h>
@@ -97,6 +100,50 @@ Test(mainloop_stop, another_thread_is_told_when_the_owner_has_come, .timeout = 1
 	loop_end(0);
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void *stops_without_room(void *arg)
+{
+	MUST(baton_post(baton_mainloop_resource(&loop), nothing, NULL) == 0);
+	return stops_elsewhere(arg);
+}
+
+static void full_loop(enum baton_bound_policy policy)
+{
+	static struct baton_bound_config config = {.tasks_max = 1};
+	static struct baton_bound bound;
+	static struct baton_lanes lanes;
+	static struct baton_lane lane;
+
+	config.policy = policy;
+	real_loop();
+	baton_lanes_init(&lanes, &lane, 1, NULL);
+	baton_resource_set_lanes(baton_mainloop_resource(&loop), &lanes);
+	baton_bound_init(&bound, &config);
+	baton_resource_set_bound(baton_mainloop_resource(&loop), &bound);
+	START(a);
+}
+
+static void stop_in_a_full_loop(enum baton_bound_policy policy)
+{
+	full_loop(policy);
+	thread_join(thread_start(stops_without_room, NULL));
+}
+
+Test(mainloop_stop, a_stop_waits_for_no_room, .timeout = 10)
+{
+	stop_in_a_full_loop(BATON_BOUND_WAIT);
+	cr_assert_eq((int)met, -EAGAIN);
+	cr_assert_eq(owned, 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(stop_then(), BATON_STOP_NOTHING);
+	cr_assert_eq(owned, 1);
+	loop_end(0);
+}
+
 static atomic_int waited;
 
 static void *waits_elsewhere(void *arg)
@@ -151,6 +198,41 @@ Test(mainloop_stop, a_wait_that_has_given_up_leaves_nothing_behind, .timeout = 1
 	cr_assert_eq(owned, 1);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
 	loop_end(0);
+}
+
+static void *posts(void *arg)
+{
+	MUST(baton_post(baton_mainloop_resource(&loop), nothing, NULL) == 0);
+	return arg;
+}
+
+static void drops_a_stop(void)
+{
+	stop_in_a_full_loop(BATON_BOUND_DROP_OLDEST);
+	thread_join(thread_start(posts, NULL));
+}
+
+static int stops_without_room_itself(struct lettered *lettered)
+{
+	MUST(baton_post(baton_mainloop_resource(&loop), nothing, NULL) == 0);
+	return (int)stop_then();
+}
+
+static void drops_its_own(void)
+{
+	a.act = stops_without_room_itself;
+	full_loop(BATON_BOUND_DROP_NEWEST);
+	BATON_IGNORE(baton_mainloop_run(&loop, 1));
+}
+
+#define DROPPED                                                                                    \
+	"baton_source_stop_then: a bound of the loop's resource has dropped the task that tells"
+
+static const struct mistake drop[] = {{drops_a_stop, DROPPED}, {drops_its_own, DROPPED}};
+
+Test(mainloop_stop, a_bound_may_not_drop_it, .timeout = 10)
+{
+	mistakes_are_said(drop, 2);
 }
 
 static void *stops_twice(void *arg)
