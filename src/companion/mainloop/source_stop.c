@@ -92,7 +92,8 @@ BATON_EXPORT struct baton_stopped baton_source_stop_then(struct baton_source *so
 	}
 	source->_stopping = (struct baton_stopping){stopped, arg};
 	baton_task_init_of(&source->_last, &last_type);
-	error = baton_try_submit_later(&loop->resource, &source->_last); /* last touch, if accepted */
+	/* The last touch, if it is accepted. */
+	error = baton_try_submit_later(&loop->resource, &source->_last);
 	if (!error)
 		return (struct baton_stopped){met};
 	source->_stopping._fn = NULL;
