@@ -45,6 +45,8 @@ struct actor {
 	/* The depth of continuations, finalisers and jobs that run on this stack. In these it is
 	 * unknown what else this thread holds, or a wait is not allowed. */
 	uint32_t hidden;
+	/* How many functions on this stack run for calls of other threads, which hold resources. */
+	uint32_t called;
 	struct open opens[ACTOR_OPEN_MAX];
 	_Atomic uint32_t open_count;
 	uint32_t reserved;

@@ -75,8 +75,12 @@ static int run(struct baton_task *task)
 void *errand_call(void *arg)
 {
 	struct note *note = arg;
+	struct actor *self = actor_self();
+	bool other = note->actor != self->number;
 
+	self->called += other;
 	act(note->site, note);
+	self->called -= other;
 	return note;
 }
 
