@@ -91,13 +91,13 @@ static void arrive(struct job *job, const char *name, uint32_t kind)
 	if (baton_future_status(&job->outcome) == -EAGAIN &&
 	    baton_future_is_complete(&job->outcome))
 		printf("%2u s: %s is denied\n", now_s(), name);
-	(void)baton_manual_run_until_idle(backends);
+	(void)baton_manual_run(backends, 0);
 }
 
 static void until(uint64_t s)
 {
 	CHECK(baton_timers_advance_to(timers, s * BATON_SECOND) >= 0);
-	(void)baton_manual_run_until_idle(backends);
+	(void)baton_manual_run(backends, 0);
 }
 
 int main(void)

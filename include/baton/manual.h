@@ -3,7 +3,7 @@
  * The manual executor: nothing runs until its owner, the thread that created it, says so. For tests
  * and for deterministic replay.
  *
- * Thread safety: jobs are scheduled from any thread; run_* and destroy are the owner's alone.
+ * Thread safety: jobs are scheduled from any thread; run and destroy are the owner's alone.
  */
 #ifndef BATON_MANUAL_H
 #define BATON_MANUAL_H
@@ -24,12 +24,10 @@ struct baton_manual;
 BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
 struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
 
-/* Runs the oldest job. Returns false if no job waits, or if calls have nested BATON_CALLING_MAX
- * deep (resource.h). */
-bool baton_manual_run_one(struct baton_manual *manual) BATON_NONNULL;
-
-/* Runs jobs until baton_manual_run_one() returns false; returns how many. */
-size_t baton_manual_run_until_idle(struct baton_manual *manual) BATON_NONNULL;
+/* Runs the oldest jobs, at most `jobs_max` of them, or, if that is 0, until no job waits; jobs that
+ * these jobs schedule count. Returns how many ran. Where calls have nested BATON_CALLING_MAX deep
+ * (resource.h), no job is run. */
+size_t baton_manual_run(struct baton_manual *manual, size_t jobs_max) BATON_NONNULL;
 
 /*
  * Refuses further jobs (-ESHUTDOWN), cancels the queued jobs, and frees the executor. No other

@@ -41,30 +41,20 @@ BATON_EXPORT struct baton_executor *baton_manual_executor(struct baton_manual *m
 	return &manual->driven.executor;
 }
 
-BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
+BATON_EXPORT size_t baton_manual_run(struct baton_manual *manual, size_t jobs_max)
 {
 	BATON__CHECKED(owned(manual, __func__));
 
 	struct baton_job *job;
-
-	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
-	if (baton__too_deep_to_call(baton__self))
-		return false;
-	job = baton__driven_pop(&manual->driven);
-	if (job)
-		baton__driven_run(job);
-	return job;
-}
-
-BATON_EXPORT size_t baton_manual_run_until_idle(struct baton_manual *manual)
-{
-	BATON__CHECKED(owned(manual, __func__));
-
 	size_t count = 0;
 
+	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
 	/* Ends when the jobs schedule no more jobs. */
-	while (baton_manual_run_one(manual))
+	while ((!jobs_max || count < jobs_max) && !baton__too_deep_to_call(baton__self) &&
+	       (job = baton__driven_pop(&manual->driven))) {
+		baton__driven_run(job);
 		count++;
+	}
 	return count;
 }
 

@@ -20,6 +20,7 @@ fi
 #
 #   wait NAME POSITION [NEW]    the argument at POSITION is a deadline. NULL: NEW(...) without it.
 #                               Else: NEW_until(...), with nanoseconds in its place.
+#   append NAME NEW ARGUMENT    NEW(..., ARGUMENT) in place of NAME(...)
 #   rename OLD NEW              a name that is baton's alone
 #   member STRUCT OLD NEW       a member of `struct STRUCT`: in its initialisers, and of variables
 #                               and parameters that the file declares
@@ -51,6 +52,8 @@ rules()
 		wait baton_pool_await_termination 2 baton_pool_await
 		wait baton_resource_await 2
 		wait baton_admission_await 2
+		append baton_manual_run_one baton_manual_run 1
+		append baton_manual_run_until_idle baton_manual_run 0
 		member baton_bound_config wait_ns timeout_ns
 		zero baton_resource_config capture_limit capture_max BATON_CAPTURE_NONE
 		member baton_resource_config capture_limit_ns capture_ns
@@ -218,6 +221,17 @@ function rewrite_wait(name, position, new,    at, n, deadline) {
 		replace(first, length(deadline), "baton_0_2_deadline_ns(" deadline ")")
 		replace(at, length(name), new "_until")
 		converted = 1
+	}
+}
+
+function rewrite_append(name, new, value,    at) {
+	for (at = find(name, 1); at; at = find(name, at + 1)) {
+		if (arguments(at, name) != 1) {
+			leave(at + length(name), name " is " new "(..., " value ")")
+			continue
+		}
+		replace(ends[1], 0, ", " value)
+		replace(at, length(name), new)
 	}
 }
 
@@ -427,6 +441,8 @@ END {
 			# The index of wait_any follows its deadline.
 			arity[f[2]] = f[2] == "baton_future_wait_any" ? 4 : f[3]
 			rewrite_wait(f[2], f[3] + 0, f[4] ? f[4] : f[2])
+		} else if (f[1] == "append") {
+			rewrite_append(f[2], f[3], f[4])
 		} else if (f[1] == "calls") {
 			leave_calls(f[2], f[3] + 0, text_behind(rule[r], 3))
 		} else if (f[1] == "result") {

@@ -107,7 +107,7 @@ static double run_all(unsigned threads)
 		while (pop_and_run())
 			;
 	else
-		(void)baton_manual_run_until_idle(target.manual);
+		(void)baton_manual_run(target.manual, 0);
 	if (ran != threads * TASKS + 1)
 		abort();
 	return (double)(machine_now_ns() - start) / (threads * TASKS);

@@ -72,7 +72,7 @@ static void begin(uint64_t waiting)
 	for (uint64_t i = 0; i < size; i++) {
 		baton_admitted_init(&jobs[i].admitted, (uint32_t)(i % CLASSES), job_run);
 		arrive(&jobs[i]);
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 	}
 }
 
@@ -81,7 +81,7 @@ static void end(void)
 	must(baton_admission_close(&hall, BATON_ADMISSION_RUN) == 0);
 	while (finished < started) {
 		must(baton_detached_complete(&running[finished++ % size]->token, 0, NULL) == 0);
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 	}
 	must(baton_admission_await(&hall) == 0);
 	baton_admission_deinit(&hall);
@@ -98,7 +98,7 @@ static void pair(void)
 
 	must(baton_timers_advance(timers, BATON_MILLISECOND) >= 0);
 	must(baton_detached_complete(&job->token, 0, NULL) == 0);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	arrive(job);
 }
 

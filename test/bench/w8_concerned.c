@@ -65,17 +65,17 @@ static int suspends(struct baton_task *task)
 
 static void drive_holds(void)
 {
-	(void)baton_manual_run_until_idle(scene.manual);
+	(void)baton_manual_run(scene.manual, 0);
 	/* A long inbox is handed off. */
 	for (size_t i = 0; i < scene.count; i++) {
 		BATON_IGNORE(baton_detached_complete(&scene.pieces[i].token, 0, NULL));
-		(void)baton_manual_run_until_idle(scene.manual);
+		(void)baton_manual_run(scene.manual, 0);
 	}
 }
 
 static void drive_suspends(void)
 {
-	(void)baton_manual_run_until_idle(scene.manual);
+	(void)baton_manual_run(scene.manual, 0);
 }
 
 static void drive_cancels(void)
@@ -93,7 +93,7 @@ static void drive_awaits(void)
 
 	if (baton_resource_suspend(&scene.resource, &suspension))
 		abort();
-	(void)baton_manual_run_until_idle(scene.manual);
+	(void)baton_manual_run(scene.manual, 0);
 	/* The await leaves its mark before the deadline passes. */
 	for (size_t i = 0; i < scene.count; i++)
 		if (!baton_resource_await_until(&scene.resource,
@@ -105,7 +105,7 @@ static void drive_awaits(void)
 /* All tasks wait in the window, and the resource is idle. */
 static void drive_windowed_cancels(void)
 {
-	(void)baton_manual_run_until_idle(scene.manual);
+	(void)baton_manual_run(scene.manual, 0);
 	for (size_t i = scene.count; i > 0; i--)
 		(void)baton_window_cancel_task(&scene.pieces[i - 1].windowed.task);
 	scene.ran += scene.count;
@@ -116,12 +116,12 @@ static void drive_windowed_cancels_queued(void)
 {
 	struct baton_task other;
 
-	(void)baton_manual_run_until_idle(scene.manual);
+	(void)baton_manual_run(scene.manual, 0);
 	for (size_t i = 0; i < scene.count; i++) {
 		baton_task_init(&other, runs, NULL);
 		BATON_IGNORE(baton_submit_later(&scene.resource, &other));
 		(void)baton_window_cancel_task(&scene.pieces[i].windowed.task);
-		(void)baton_manual_run_until_idle(scene.manual);
+		(void)baton_manual_run(scene.manual, 0);
 	}
 }
 
@@ -160,7 +160,7 @@ static void run_way(const void *setup, double x, double *values)
 		BATON_IGNORE(baton_submit_later(&scene.resource, &scene.pieces[i].task));
 	if (way->drive)
 		way->drive();
-	(void)baton_manual_run_until_idle(scene.manual);
+	(void)baton_manual_run(scene.manual, 0);
 	watch_add(&watch, began);
 	if (scene.ran != scene.count) {
 		fprintf(stderr, "W8: %zu tasks of %zu\n", scene.ran, scene.count);

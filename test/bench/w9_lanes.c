@@ -125,7 +125,7 @@ static bool run_some(void)
 	struct baton_task *task;
 
 	if (pile.kind != LISTS)
-		return baton_manual_run_one(pile.manual);
+		return baton_manual_run(pile.manual, 1);
 	task = lists_pop();
 	if (task)
 		(void)((struct stamped *)(void *)task)->fn(task);

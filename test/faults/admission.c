@@ -95,12 +95,12 @@ SCENARIO(admission, virtual)
 	elsewhere(withdraw, &entries[1]);
 	EXPECT(USE(baton_future_status(&entries[1].outcome)) == -ECANCELED);
 	elsewhere(widen, &entries[3]);
-	EXPECT(USE(baton_manual_run_until_idle(manual)) > 0);
+	EXPECT(USE(baton_manual_run(manual, 0)) > 0);
 	EXPECT(USE(baton_future_status(&entries[0].outcome)) == 0);
 	EXPECT(COUNT(baton_timers_advance(config.timers, BATON_SECOND)) >= 0);
 	elsewhere(arrive, &entries[4]);
 	elsewhere(close_all, &entries[4]);
-	(void)USE(baton_manual_run_until_idle(manual));
+	(void)USE(baton_manual_run(manual, 0));
 	EXPECT(TRY(baton_admission_arrive(&admission, &entries[0].admitted)) == -EINVAL);
 	INSIST(baton_admission_await_until(&admission, in_ms(LONG_MS)), true);
 	USE(baton_admission_stats_read(&admission, &stats));

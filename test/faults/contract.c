@@ -94,8 +94,7 @@ static const struct function {
 	/* baton/manual.h */
 	{"baton_manual_create", {FIRST}},
 	{"baton_manual_executor", {0}},
-	{"baton_manual_run_one", {0}},
-	{"baton_manual_run_until_idle", {0}},
+	{"baton_manual_run", {0}},
 	{"baton_manual_destroy", {0}},
 
 	/* baton/loop.h */

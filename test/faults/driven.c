@@ -64,9 +64,9 @@ SCENARIO(manual, run)
 	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
-	EXPECT(USE(baton_manual_run_one(manual)));
-	EXPECT(USE(baton_manual_run_until_idle(manual)) == 2 * TASKS - 1);
-	EXPECT(!USE(baton_manual_run_one(manual)));
+	EXPECT(USE(baton_manual_run(manual, 1)));
+	EXPECT(USE(baton_manual_run(manual, 0)) == 2 * TASKS - 1);
+	EXPECT(!USE(baton_manual_run(manual, 1)));
 	EXPECT(sender_is(&sender, job_ran, probe_done));
 	resource_end(&resource);
 	USE(baton_manual_destroy(manual));
@@ -106,7 +106,7 @@ SCENARIO(manual, wait)
 	elsewhere(send, &sender);
 	for (int i = 0; i < TASKS; i++)
 		INSIST(baton_future_wait(&sender.probes[i].future), true);
-	(void)USE(baton_manual_run_until_idle(manual));
+	(void)USE(baton_manual_run(manual, 0));
 	EXPECT(sender_is(&sender, job_ran, probe_done));
 	resource_end(&resource);
 	USE(baton_manual_destroy(manual));

@@ -58,7 +58,7 @@ static void tasks(struct baton_manual *manual, struct baton_resource *resource)
 	MUST(!baton_submit(resource, &first) && !baton_submit(resource, &second));
 	tell("hand__off", resource, baton_manual_executor(manual));
 	tell("submit", resource, &second);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	tell("task__begin", resource, &first);
 	tell("task__failed", resource, number(7));
 	tell("task__end", resource, number(0));
@@ -111,7 +111,7 @@ static void refuse(struct baton_manual *manual, const struct baton_resource_conf
 	tell("refused", &resource, number((uintptr_t)-EAGAIN));
 	MUST(!baton_resource_cancel_pending(&resource) && !baton_resource_close(&resource));
 	tell("close", &resource, number(1)); /* was busy */
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	MUST(!baton_resource_await(&resource));
 	tell("cancel", &resource, &waits);
 }
@@ -144,7 +144,7 @@ static void plain_task(struct baton_manual *manual, const struct baton_resource_
 	struct baton_task task = BATON_TASK_INIT(fail, NULL);
 
 	MUST(!baton_submit(&resource, &task));
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	tell("task__begin", &resource, &task);
 	tell("task__failed", &resource, number(7));
 	tell("task__end", &resource, number(7));
@@ -160,7 +160,7 @@ static void timer(struct baton_manual *manual, struct baton_resource *resource)
 	MUST(!baton_timers_create(&options, &timers));
 	baton_timer_init(&one, timers, resource, ring);
 	MUST(!baton_timer_arm_after(&one, 1) && baton_timers_advance(timers, 1000000000) == 1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	tell("timer__run", &one, resource);
 	MUST(!baton_timers_destroy(timers));
 }

@@ -78,7 +78,7 @@ static _Noreturn void run_victim(const struct server *server, int go)
 				});
 	sem_wait(&opened);
 	sem_wait(&opened);
-	baton_manual_run_until_idle(manual);
+	baton_manual_run(manual, 0);
 	for (;;)
 		pause();
 }

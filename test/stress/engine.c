@@ -199,10 +199,10 @@ static void drive_once(struct engine *engine)
 	struct pollfd descriptor;
 
 	if (engine->kind == ENGINE_MANUAL) {
-		if (!baton_manual_run_one(engine->manual))
+		if (!baton_manual_run(engine->manual, 1))
 			nap(engine, 100);
 		else if (random_one_in(&engine->random, 8))
-			(void)baton_manual_run_until_idle(engine->manual);
+			(void)baton_manual_run(engine->manual, 0);
 		return;
 	}
 	descriptor = (struct pollfd){baton_loop_fd(engine->loop), POLLIN, 0};

@@ -105,7 +105,7 @@ static inline void hall_begin(void)
 
 static inline void hall_drive(void)
 {
-	while (!hall.held && baton_manual_run_until_idle(hall.manual) > 0)
+	while (!hall.held && baton_manual_run(hall.manual, 0) > 0)
 		;
 }
 

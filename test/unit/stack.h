@@ -187,7 +187,7 @@ static inline void clean_up(void)
 	for (size_t i = 0; i < LEVELS; i++)
 		BATON_IGNORE(baton_resource_resume_later(&levels[i].suspension));
 	stash_run(&stash);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	(void)baton_loop_run(loop, 0);
 	BATON_IGNORE(baton_mainloop_run(&mainloop, LEVELS));
 	for (size_t i = 0; i < LEVELS; i++)

@@ -31,6 +31,7 @@ extern struct baton_pool *pool;
 extern struct baton_plain_job *job;
 extern struct baton_admission *admission;
 extern struct baton_timers *timers;
+extern struct baton_manual *manual;
 extern struct baton_detached *token;
 extern size_t count, index_of;
 extern void *arg, *value;

@@ -372,7 +372,7 @@ static void run_api(unsigned workers)
 			sim_require(sim_topic_close_then(&topics[i]) == 0);
 	}
 	if (manual) {
-		while (baton_manual_run_one(manual))
+		while (baton_manual_run(manual, 1))
 			;
 		baton_manual_destroy(manual);
 	} else {

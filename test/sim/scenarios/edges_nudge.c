@@ -74,7 +74,7 @@ static void play(uint32_t limit, void (*other)(void *))
 	sim_start(other, NULL);
 	sim_start(run_and_hand_off, NULL);
 	sim_join_all();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	baton_manual_destroy(manual);
 }
 

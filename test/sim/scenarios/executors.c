@@ -23,7 +23,7 @@ void sim_drive(struct baton_manual *manual)
 	for (;;) {
 		bool last = sim_others_ended();
 
-		if (baton_manual_run_one(manual))
+		if (baton_manual_run(manual, 1))
 			continue;
 		if (last)
 			break;

@@ -75,7 +75,7 @@ static void begin(baton_io_fn fn)
 static void drive_until(unsigned count)
 {
 	while (runs < count) {
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 		(void)sched_yield();
 	}
 }
@@ -96,7 +96,7 @@ SIM_SCENARIO(io_once, "a descriptor that is ready: one run, which sees what came
 	told = 1;
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
 	drive_until(1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == 1 && !baton_io_is_active(&watch));
 	sim_require(baton_io_stop(&watch).met < BATON_STOP_QUEUED);
 	end();
@@ -116,12 +116,12 @@ SIM_SCENARIO(io_stop, "[io.handed] after a stop, or a task that follows it, the 
 		baton_task_init(&after, run_after, NULL);
 		sim_require(baton_submit(&resource, &after) == 0);
 		while (!after_ran)
-			(void)baton_manual_run_until_idle(manual);
+			(void)baton_manual_run(manual, 0);
 	}
 	sim_require(!runs);
 	given_back = true;
 	sim_retire(&watch, sizeof(watch));
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	end();
 }
 
@@ -132,11 +132,11 @@ SIM_SCENARIO(io_stop_beside, "a stop beside runs: the last of them, and no more"
 	begin(run);
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ | BATON_IO_AGAIN) == 0);
 	(void)sim_start(stop, NULL);
-	(void)baton_manual_run_until_idle(manual);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
+	(void)baton_manual_run(manual, 0);
 	sim_join_started();
 	seen = runs;
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == seen && !baton_io_is_active(&watch));
 	end();
 }
@@ -146,7 +146,7 @@ SIM_SCENARIO(io_restart, "a function starts its watch again, and runs once more"
 	begin(run_and_restart);
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
 	drive_until(2);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == 2);
 	end();
 }
@@ -156,7 +156,7 @@ SIM_SCENARIO(io_gone, "[io.event] a function frees its watch: neither events nor
 	begin(run_and_go);
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ | BATON_IO_AGAIN) == 0);
 	drive_until(1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == 1);
 	end();
 }
@@ -211,11 +211,11 @@ SIM_SCENARIO(io_stop_cancelled, "[io.dropped] the same, beside a run that is can
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
 	(void)sim_start(stop_and_retire, NULL);
 	(void)baton_resource_cancel_pending(&resource);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	(void)baton_resource_cancel_pending(&resource);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_started();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	end();
 }
 
@@ -242,9 +242,9 @@ SIM_SCENARIO(io_told, "stopped beside its runs: the owner is told once, and behi
 	begin(run);
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ | BATON_IO_AGAIN) == 0);
 	(void)sim_start(stop_then, NULL);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_started();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(owned == 1);
 	end();
 }
@@ -260,9 +260,9 @@ SIM_SCENARIO(io_told_cancelled, "the same, beside a cancel of what is queued", .
 	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
 	(void)sim_start(stop_then, NULL);
 	(void)sim_start(cancel_all, NULL);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_started();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(owned == 1);
 	end();
 }

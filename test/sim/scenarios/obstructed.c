@@ -29,7 +29,7 @@ static void queue_empty(struct sim_note *note)
 
 static void end(struct sim_topic *which)
 {
-	while (baton_manual_run_one(manual))
+	while (baton_manual_run(manual, 1))
 		;
 	sim_topic_close(which);
 	sim_settled(which);

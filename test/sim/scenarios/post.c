@@ -18,7 +18,7 @@ SIM_SCRIPT(post_alloc, 0, "a node comes back while its owner allocates the next"
 
 SIM_VERB(run_soon, SIM_OK)
 {
-	while (!baton_manual_run_one(sim_script_stage.manual))
+	while (!baton_manual_run(sim_script_stage.manual, 1))
 		sim_yield();
 	return 0;
 }

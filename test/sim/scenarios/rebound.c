@@ -55,7 +55,7 @@ static void waiters(unsigned count)
 	submit_elsewhere();
 	sim_join_all();
 	sim_note_over(&note);
-	while (baton_manual_run_one(manual))
+	while (baton_manual_run(manual, 1))
 		;
 	sim_topic_close(&first);
 	sim_topic_close(&second);
@@ -92,7 +92,7 @@ SIM_SCENARIO(rebound_last_visitor, "who hands off a resource that it visits touc
 	submit_in_vain();
 	sim_require(sim_topic_close_then(&first) == 0);
 	while (!first.finalised)
-		if (!baton_manual_run_one(manual))
+		if (!baton_manual_run(manual, 1))
 			sim_yield();
 	baton_manual_destroy(manual);
 	sim_require(sim_note_submit(&note) == 0);

@@ -153,7 +153,7 @@ static void drive_and_destroy(uint32_t limit)
 	sim_start(wait, NULL);
 	sim_start(close_first, NULL);
 	while (!load_acquire(&topics[0].over)) {
-		if (!baton_manual_run_one(manual))
+		if (!baton_manual_run(manual, 1))
 			sim_yield();
 	}
 	/* With the finaliser, says baton_manual_destroy, all use of it is over. */

@@ -27,7 +27,7 @@ SIM_VERB(drive, SIM_OK)
 
 SIM_VERB(run_one, SIM_OK)
 {
-	sim_require(baton_manual_run_one(sim_script_stage.manual));
+	sim_require(baton_manual_run(sim_script_stage.manual, 1));
 	return 0;
 }
 

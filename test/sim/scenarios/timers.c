@@ -354,7 +354,7 @@ SIM_SCENARIO(timers_session_called, "the same by a function that the task calls"
 	sim_start(does_end_session, NULL);
 	advances((void *)1);
 	sim_join_all();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == told);
 	baton_manual_destroy(manual);
 	end();
@@ -386,7 +386,7 @@ SIM_SCENARIO(timers_session_beside, "the same while a run of another timer ends"
 	sim_calm(false);
 	sim_start(does_end_session, NULL);
 	sim_start(advances, (void *)1);
-	sim_require(baton_manual_run_one(manual));
+	sim_require(baton_manual_run(manual, 1));
 	sim_join_all();
 	baton_manual_destroy(manual);
 	end();
@@ -455,9 +455,9 @@ SIM_SCENARIO(timers_cancel,
 	does_arm_a((void *)1);
 	sim_start(does_cancel_pending, NULL);
 	advances((void *)1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(baton_timer_state(&timer_a) == (runs ? BATON_TIMER_DONE : BATON_TIMER_IDLE));
 	sim_require(baton_timer_stop(&timer_a).met == BATON_STOP_NOTHING);
 	give_back(&timer_a);

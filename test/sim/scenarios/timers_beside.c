@@ -73,7 +73,7 @@ static void begin(enum baton_bound_policy policy)
 
 static void end(void)
 {
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(baton_timers_destroy(timers) == 0);
 	baton_manual_destroy(manual);
 	sim_no_leaks();
@@ -85,14 +85,14 @@ static void goes_on(enum baton_bound_policy policy)
 
 	begin(policy);
 	sim_start(does_advance, (void *)2);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
 	sim_calm(true);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	before = runs;
 	sim_require(baton_timer_state(&timer) == BATON_TIMER_PENDING);
 	does_advance((void *)11);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs > before);
 	(void)baton_timer_stop(&timer);
 	end();
@@ -120,10 +120,10 @@ static void is_stopped(enum baton_bound_policy policy)
 	baton_promise_init(&gone);
 	sim_start(does_advance, (void *)2);
 	sim_start(does_stop_then, NULL);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
 	sim_calm(true);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(baton_future_state(&gone) == BATON_DONE);
 	sim_require(baton_future_status(&gone) == 0);
 	sim_retire(&timer, sizeof(timer));
@@ -154,7 +154,7 @@ static void begin_arming(void)
 {
 	begin(BATON_BOUND_REFUSE);
 	sim_calm(true);
-	(void)baton_manual_run_until_idle(manual); /* that run's due is another's */
+	(void)baton_manual_run(manual, 0); /* that run's due is another's */
 	(void)baton_timer_stop(&timer);
 	runs = 0;
 	baton_timer_init(&timer, timers, &bounded, arms_itself);
@@ -176,9 +176,9 @@ SIM_SCENARIO(timers_arms_gone, "stop_then beside a function that arms its timer:
 	begin_arming();
 	baton_promise_init(&gone);
 	sim_start(does_stop_then, NULL);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(baton_future_is_complete(&gone));
 	nothing_is_left();
 }

@@ -72,7 +72,7 @@ static void give_back(void)
 
 static void end(void)
 {
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(baton_timers_destroy(timers) == 0);
 	baton_manual_destroy(manual);
 	sim_no_leaks();
@@ -159,7 +159,7 @@ static void is_cancelled(void (*stop)(void *))
 	does_advance((void *)1);
 	sim_require(baton_resource_cancel_pending(&resource) == 0);
 	sim_start(stop, NULL);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
 	end();
 }
@@ -183,7 +183,7 @@ SIM_SCENARIO(timers_dropped_cancelled_wait, "[timer.dropped] the same with stop_
 	sim_start(does_stop_wait, NULL);
 	/* Ended by the other thread, whose await this thread answers. */
 	while (!baton_future_is_complete(&gone)) {
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 		(void)sched_yield();
 	}
 	sim_join_all();

@@ -44,7 +44,7 @@ static void begin(void)
 
 static void end(void)
 {
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(baton_timers_destroy(timers) == 0);
 	baton_manual_destroy(manual);
 	sim_no_leaks();
@@ -76,7 +76,7 @@ SIM_SCENARIO(timers_refused, "stopped by a task of the resource that refuses its
 	sim_require(baton_resource_close(&resource) == 0);
 	sim_calm(false);
 	sim_start(does_advance, (void *)1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
 	sim_require(runs == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
@@ -119,11 +119,11 @@ SIM_SCENARIO(timers_catch_up, "overdue runs follow each other while the clock go
 {
 	begin_late();
 	sim_start(does_advance, (void *)1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
 	sim_calm(true);
 	does_advance((void *)1);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == 5);
 	(void)baton_timer_stop(&timer_a);
 	end();
@@ -155,7 +155,7 @@ SIM_SCENARIO(timers_moved,
 	does_advance((void *)1);
 	sim_join_all();
 	sim_calm(true);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_require(runs == 0);
 	end();
 }
@@ -175,7 +175,7 @@ SIM_SCENARIO(timers_destroy, "the wheel is destroyed while a repeated timer's ru
 	does_advance((void *)1);
 	sim_calm(false);
 	sim_start(does_destroy, NULL);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	sim_join_all();
 	sim_require(runs <= 1);
 	sim_retire(&timer_a, sizeof(timer_a));

@@ -87,7 +87,7 @@ Test(admission_end, what_its_resource_has_refused_is_not_told_to_stop, .timeout 
 	hall.admission._config.stop = stop_lets_arrive;
 	cr_assert_eq(hall_arrive(0, 0), 0);
 	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[0].admitted), 0);
-	(void)baton_manual_run_until_idle(hall.manual);
+	(void)baton_manual_run(hall.manual, 0);
 	cr_assert_eq(baton_future_status(&hall.jobs[0].outcome), -ECANCELED);
 	cr_assert_eq(baton_future_status(&hall.jobs[1].outcome), -EPIPE);
 	baton_admission_stats_read(&hall.admission, &stats);

@@ -326,7 +326,7 @@ static void whole_stop(struct baton_admission *admission, struct baton_admitted 
 
 static void whole_drive(void)
 {
-	while (baton_manual_run_until_idle(whole.manual) > 0)
+	while (baton_manual_run(whole.manual, 0) > 0)
 		;
 }
 

@@ -48,7 +48,7 @@ Test(spans, an_endless_quantum_cuts_no_stay, .timeout = 10)
 		steps_init(steps, STEPS, &fix.journal, 0);
 		for (int step = 0; step < STEPS; step++)
 			cr_assert_eq(baton_submit_later(&fix.resource, &steps[step].task), 0);
-		cr_assert(baton_manual_run_one(fix.manual));
+		cr_assert(baton_manual_run(fix.manual, 1));
 		cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
 		fixture_end();
 	}

@@ -235,7 +235,7 @@ static void asks_to_wait(void *arg)
 	*answer++ = baton_pool_destroy(refused->pool);
 	*answer++ = baton_submit(refused->busy, &refused->task); /* there is no room */
 	refused->links = baton_deadlock_cycle(NULL, 0);
-	refused->manual_ran = baton_manual_run_one(refused->manual);
+	refused->manual_ran = baton_manual_run(refused->manual, 1);
 	/* What is over needs no wait. */
 	if (baton_future_wait(&refused->complete) || baton_resource_await(refused->idle))
 		*answer++ = 1;

@@ -368,7 +368,7 @@ static int put_in_window(void)
 	baton_window_init(&one.window, &one.resource, 0);
 	windowed_init(&one.windowed, &one.window, run_windowed, &one.future);
 	error = baton_submit(&one.resource, &one.windowed.task);
-	(void)baton_manual_run_until_idle(one.manual);
+	(void)baton_manual_run(one.manual, 0);
 	if (!error && (one.end == RUNS || one.end == FAILS))
 		error = baton_window_set_limit(&one.window, 1);
 	return error;

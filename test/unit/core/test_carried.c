@@ -411,7 +411,7 @@ Test(carried, a_watch_has_that_of_the_start_that_succeeded, .timeout = 10)
 	cr_assert_eq(baton_set_carried(other), 0);
 	cr_assert_eq(baton_io_start(&io, ends[0], BATON_IO_READ), -EALREADY);
 	MUST(write(ends[1], "", 1) == 1);
-	while (!baton_manual_run_one(fix.manual))
+	while (!baton_manual_run(fix.manual, 1))
 		sched_yield();
 	cr_assert_eq(runs, 1);
 	cr_assert_eq(found[0], submitters);

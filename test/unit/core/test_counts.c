@@ -89,7 +89,7 @@ static void case_end(const struct sort *sort)
 		baton_future_unref(one.made);
 	if (sort->put == put_io) {
 		(void)baton_io_stop(&one.io);
-		(void)baton_manual_run_until_idle(one.manual);
+		(void)baton_manual_run(one.manual, 0);
 		MUST(close(one.ends[0]) == 0 && close(one.ends[1]) == 0);
 	}
 	if (one.timers) {
@@ -143,7 +143,7 @@ static void complete_detached(const struct sort *sort)
 	const int status = one.end == DETACHES_BADLY ? -EIO : 0;
 
 	cr_assert_eq(baton_detached_complete(token, status, NULL), 0);
-	(void)baton_manual_run_until_idle(one.manual);
+	(void)baton_manual_run(one.manual, 0);
 }
 
 static void judge(const struct sort *sort)
@@ -192,7 +192,7 @@ static void run_case(const struct sort *sort, enum setting setting, enum end end
 	cr_expect_eq(error, end == REFUSED ? -EPIPE : 0, "%s, setting %d, end %d: %d", sort->name,
 	             (int)setting, (int)end, error);
 	end_it(sort, &filler);
-	(void)baton_manual_run_until_idle(one.manual);
+	(void)baton_manual_run(one.manual, 0);
 	if (one.detaches)
 		complete_detached(sort);
 	judge(sort);

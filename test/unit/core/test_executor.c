@@ -42,19 +42,19 @@ Test(executor, the_manual_one_runs_the_oldest_job_when_told, .timeout = 10)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	executor = baton_manual_executor(manual);
-	cr_assert_not(baton_manual_run_one(manual));
-	cr_assert_eq(baton_manual_run_until_idle(manual), 0);
+	cr_assert_not(baton_manual_run(manual, 1));
+	cr_assert_eq(baton_manual_run(manual, 0), 0);
 	for (int i = 0; i < 4; i++) {
 		counted_init(&jobs[i], i, order, &next);
 		cr_assert_geq(baton_executor_schedule(executor, &jobs[i].job.job), 0);
 	}
 	cr_assert_eq(next, 0);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	cr_assert_eq(next, 1);
-	cr_assert_eq(baton_manual_run_until_idle(manual), 3);
+	cr_assert_eq(baton_manual_run(manual, 0), 3);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(order[i], i);
-	cr_assert_not(baton_manual_run_one(manual));
+	cr_assert_not(baton_manual_run(manual, 1));
 	baton_manual_destroy(manual);
 }
 
@@ -72,7 +72,7 @@ Test(executor, the_manual_one_runs_until_idle_what_its_jobs_add, .timeout = 10)
 
 	fixture_manual();
 	cr_assert_eq(baton_submit_later(&fix.resource, &step.task), 0);
-	cr_assert_geq(baton_manual_run_until_idle(fix.manual), 1);
+	cr_assert_geq(baton_manual_run(fix.manual, 0), 1);
 	cr_assert_eq(fix.journal.count, 500);
 	fixture_end();
 }
@@ -120,7 +120,7 @@ Test(executor, the_manual_one_takes_jobs_from_any_thread, .timeout = 10)
 	for (int i = 0; i < SOURCES; i++)
 		threads[i] = thread_start(source_main, &sources[i]);
 	while (ran < SOURCES * JOBS)
-		ran += baton_manual_run_until_idle(manual);
+		ran += baton_manual_run(manual, 0);
 	for (int i = 0; i < SOURCES; i++)
 		thread_join(threads[i]);
 	cr_assert_eq(ran, SOURCES * JOBS);

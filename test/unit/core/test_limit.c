@@ -214,16 +214,16 @@ Test(limit, a_quantum_puts_the_resource_behind_the_others, .timeout = 10)
 	for (size_t i = 0; i < 12; i++)
 		cr_assert_eq(baton_submit_later(&hot, &hot_steps[i].task), 0);
 	cr_assert_eq(baton_submit_later(&cold, &cold_step.task), 0);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	cr_assert_eq(hot_journal.count, 5);
 	cr_assert_eq(cold_journal.count, 0);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	cr_assert_eq(cold_journal.count, 1);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	cr_assert_eq(hot_journal.count, 10);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	cr_assert(journal_counts_up(&hot_journal, 0, 12));
-	cr_assert_not(baton_manual_run_one(manual));
+	cr_assert_not(baton_manual_run(manual, 1));
 	resource_end(&hot);
 	resource_end(&cold);
 	baton_manual_destroy(manual);
@@ -241,10 +241,10 @@ Test(limit, a_quantum_in_time_ends_a_workers_stay, .timeout = 10)
 		baton_task_init(&steps[i].task, step_works_a_millisecond, NULL);
 		cr_assert_eq(baton_submit_later(&fix.resource, &steps[i].task), 0);
 	}
-	cr_assert(baton_manual_run_one(fix.manual));
+	cr_assert(baton_manual_run(fix.manual, 1));
 	cr_assert_geq(fix.journal.count, 1);
 	cr_assert_leq(fix.journal.count, 5, "%zu tasks of 1 ms in 3 ms", fix.journal.count);
-	baton_manual_run_until_idle(fix.manual);
+	baton_manual_run(fix.manual, 0);
 	cr_assert(journal_counts_up(&fix.journal, 0, 50));
 	fixture_end();
 }

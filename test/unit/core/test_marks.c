@@ -54,7 +54,7 @@ Test(marks, with_limit_0_the_finaliser_of_an_idle_resource_runs_on_its_executor,
 	step_init(&finaliser, &journal, 0, NULL);
 	cr_assert_eq(baton_resource_close_then(&resource, &finaliser.task), 0);
 	cr_assert_eq(journal.count, 0);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	cr_assert(journal_counts_up(&journal, 0, 1));
 	baton_manual_destroy(manual);
 }
@@ -75,7 +75,7 @@ Test(marks, a_finaliser_goes_behind_all_who_await, .timeout = 10)
 	cr_assert_eq(baton_resource_close_then(&resource, &finaliser.task), 0);
 	awaiter_start(&awaiters[0], &resource);
 	awaiter_start(&awaiters[1], &resource);
-	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
+	cr_assert_eq(baton_manual_run(manual, 0), 1);
 	for (int i = 0; i < 2; i++) {
 		thread_join(awaiters[i].thread);
 		cr_assert_eq(awaiters[i].result, 0);

@@ -396,7 +396,7 @@ static void bounded_in_use(void)
 
 static void *runs_others(void *manual)
 {
-	(void)baton_manual_run_one(manual);
+	(void)baton_manual_run(manual, 1);
 	return NULL;
 }
 
@@ -458,7 +458,7 @@ static const struct mistake mistakes[] = {
 	{call_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{batch_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
 	{bounded_in_use, "baton_resource_set_bound: \"topic/7\" is in use"},
-	{anothers_executor, "baton_manual_run_one: " ANOTHERS},
+	{anothers_executor, "baton_manual_run: " ANOTHERS},
 	{anothers_loop, "baton_loop_gather: " ANOTHERS},
 };
 

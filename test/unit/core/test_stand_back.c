@@ -71,7 +71,7 @@ Test(stand_back, a_queued_resource_is_not_waited_for_and_teaches_nothing, .timeo
 	cr_assert_eq(baton__self->learnt.stand_back_skip, 0);
 	cr_assert_eq(baton__self->learnt.met.times, 0);
 	cr_assert_eq(fix.journal.count, 0);
-	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+	cr_assert_eq(baton_manual_run(fix.manual, 0), 1);
 	cr_assert(baton__stand_back(&fix.resource));
 	fixture_end();
 }
@@ -123,7 +123,7 @@ Test(stand_back, a_resource_that_is_handed_off_meanwhile_is_no_failure_but_costs
 	 * stand_back_skip is still 7. */
 	do {
 		cr_assert_not(stand_back_from_sprinter(hot, &fix.steps[0].task));
-		cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+		cr_assert_eq(baton_manual_run(fix.manual, 0), 1);
 		fix.journal.count = 0;
 	} while (self->learnt.stand_back_next != 32 || self->learnt.stand_back_skip == 7);
 	cr_assert_eq(self->learnt.stand_back_skip, 16);

@@ -247,7 +247,7 @@ Test(stats, what_is_queued_is_outstanding, .timeout = 10)
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
 	baton_resource_stats_read(&stats, &copy);
 	cr_assert_eq(copy.outstanding, 1);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	baton_resource_stats_read(&stats, &copy);
 	cr_assert_eq(copy.outstanding, 0);
 	resource_end(&resource);

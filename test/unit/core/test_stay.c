@@ -66,7 +66,7 @@ static void crowd_gathers(struct crowd *crowd)
 		windowed_init(&member->windowed, &crowd->window, crowd_run, NULL);
 		cr_assert_eq(baton_submit(&crowd->resource, &member->windowed.task), 0);
 	}
-	(void)baton_manual_run_until_idle(crowd->manual);
+	(void)baton_manual_run(crowd->manual, 0);
 	cr_assert_eq(crowd->ran, 0);
 	/* The runner leaves the finaliser to those who bring what the window waits for. */
 	baton_task_init(&crowd->finaliser, crowd_finalise, NULL);
@@ -75,7 +75,7 @@ static void crowd_gathers(struct crowd *crowd)
 
 static void crowd_end(struct crowd *crowd)
 {
-	(void)baton_manual_run_until_idle(crowd->manual);
+	(void)baton_manual_run(crowd->manual, 0);
 	cr_assert_eq(crowd->ran, TASKS);
 	cr_assert(crowd->finalised);
 	baton_window_deinit(&crowd->window);

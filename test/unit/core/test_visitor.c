@@ -88,7 +88,7 @@ static void scene_begin(struct scene *scene, struct waiter *helper, uint64_t dea
 
 static void scene_end(struct scene *scene)
 {
-	(void)baton_manual_run_until_idle(scene->manual);
+	(void)baton_manual_run(scene->manual, 0);
 	stash_run(&scene->stash);
 	resource_end(&scene->resource);
 	baton_manual_destroy(scene->manual);

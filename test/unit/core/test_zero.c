@@ -31,10 +31,10 @@ static size_t stay(struct baton_resource_config *config)
 	steps_init(steps, 200, &journal, 0);
 	for (size_t i = 0; i < 200; i++)
 		MUST(baton_submit_later(&resource, &steps[i].task) == 0);
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	count = journal.count;
 	/* Bounded: as many turns as a quantum of 1 needs. */
-	for (int i = 0; i < 200 && baton_manual_run_one(manual); i++)
+	for (int i = 0; i < 200 && baton_manual_run(manual, 1); i++)
 		continue;
 	cr_assert(journal_counts_up(&journal, 0, 200));
 	resource_end(&resource);

@@ -97,3 +97,34 @@ Test(driven, the_heir_of_a_dead_owners_record_does_not_drive_its_loop, .timeout 
 	resource_end(&own);
 	baton_loop_destroy(loop);
 }
+
+struct reschedules {
+	struct baton_plain_job job;
+	struct baton_executor *executor;
+	int left;
+};
+
+static void runs_again(struct baton_plain_job *job)
+{
+	struct reschedules *own = baton_container_of(job, struct reschedules, job);
+
+	if (own->left-- > 0)
+		MUST(baton_executor_schedule(own->executor, &job->job) == 0);
+}
+
+Test(driven, a_manual_run_takes_at_most_so_many_jobs_with_0_all, .timeout = 10)
+{
+	struct baton_manual *manual;
+	struct reschedules own = {.left = 5};
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	own.executor = baton_manual_executor(manual);
+	baton_plain_job_init(&own.job, runs_again, NULL);
+	cr_assert_eq(baton_executor_schedule(own.executor, &own.job.job), 0);
+	cr_assert_eq(baton_manual_run(manual, 1), 1);
+	cr_assert_eq(baton_manual_run(manual, 2), 2);
+	cr_assert_eq(baton_manual_run(manual, 0), 3, "with the jobs that these jobs schedule");
+	cr_assert_eq(baton_manual_run(manual, 0), 0);
+	cr_assert_eq(baton_manual_run(manual, SIZE_MAX), 0);
+	baton_manual_destroy(manual);
+}

@@ -157,7 +157,7 @@ Test(watchdog, a_loop_that_nobody_runs_is_named, .timeout = 10)
 	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	await_reports(1);
 	expect(0, BATON_STUCK_TASKS, "session", "nobody runs that loop");
-	cr_assert(baton_manual_run_one(manual));
+	cr_assert(baton_manual_run(manual, 1));
 	expect_no_more(1);
 	resource_over(&resource);
 	baton_manual_destroy(manual);

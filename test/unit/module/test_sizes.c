@@ -69,7 +69,7 @@ static void bounded(uint64_t bytes, int way)
 	} else {
 		expect_full(&resource, "fan-out", baton_fan_out_submit(&set, 1, &fan_out, NULL));
 	}
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	resource_end(&resource);
 	baton_manual_destroy(manual);
 }

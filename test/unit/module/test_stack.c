@@ -151,13 +151,13 @@ static void job_init(struct level *level)
 static int runs_one(struct level *level)
 {
 	MUST(baton_executor_schedule(baton_manual_executor(manual), &level->job.job) == 0);
-	return baton_manual_run_one(manual) ? 0 : -EDEADLK;
+	return baton_manual_run(manual, 1) ? 0 : -EDEADLK;
 }
 
 static int runs_all(struct level *level)
 {
 	MUST(baton_executor_schedule(baton_manual_executor(manual), &level->job.job) == 0);
-	return baton_manual_run_until_idle(manual) ? 0 : -EDEADLK;
+	return baton_manual_run(manual, 0) ? 0 : -EDEADLK;
 }
 
 static int runs_loop(struct level *level)
@@ -177,7 +177,7 @@ static int runs_task(struct level *level)
 {
 	baton_task_init(&level->task, task_descends, NULL);
 	MUST(baton_submit_later(&level->resource, &level->task) == 0);
-	return baton_manual_run_one(manual) ? 0 : -EDEADLK;
+	return baton_manual_run(manual, 1) ? 0 : -EDEADLK;
 }
 
 /* The resource is suspended, so that the wait does not help but drives. */

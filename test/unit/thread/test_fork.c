@@ -432,7 +432,7 @@ Test(fork, the_child_of_a_process_with_a_watchdog_is_refused, .timeout = 10)
 
 static void run_the_parents_job(void)
 {
-	(void)baton_manual_run_one(fix.manual);
+	(void)baton_manual_run(fix.manual, 1);
 }
 
 static void cancel_the_parents_job(void)
@@ -453,7 +453,7 @@ Test(fork, a_child_that_runs_its_parents_job_ends_with_the_reason, .timeout = 10
 	fixture_manual();
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	mistakes_are_said(mistakes, 2);
-	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+	cr_assert_eq(baton_manual_run(fix.manual, 0), 1);
 	fixture_end();
 	resource_end(&parent.later);
 	resource_end(&parent.resource);

@@ -141,7 +141,7 @@ Test(memory, nodes_of_a_thread_that_has_gone_are_used_again, .timeout = 20)
 	fixture_manual();
 	for (int i = 0; i < rounds; i++) {
 		thread_join(thread_start(leaves_posts, &brief));
-		(void)baton_manual_run_until_idle(fix.manual);
+		(void)baton_manual_run(fix.manual, 0);
 		if (i == rounds / 10)
 			before = heap_in_use();
 	}
@@ -321,7 +321,7 @@ Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
 		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
 		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 		cr_assert_eq(baton_submit_batch(&fix.resource, batch, 1), 0);
-		(void)baton_manual_run_until_idle(fix.manual);
+		(void)baton_manual_run(fix.manual, 0);
 		cr_assert_eq(baton_future_wait(&future), 0);
 		cr_assert_eq(baton_call(&fix.resource, count, &counter, NULL), 0);
 		if (i == 0)

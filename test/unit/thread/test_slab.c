@@ -304,7 +304,7 @@ static void post_and_drain(struct poster *poster, pthread_t threads[POSTERS],
 		post_all(poster);
 	for (int i = 0; i < poster->which->resources; i++)
 		cr_assert_eq(baton_resource_resume(&suspensions[i]), 0);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	for (int i = 0; i < poster->which->resources; i++)
 		cr_assert_eq(baton_resource_await(&resources[i]), 0);
 }

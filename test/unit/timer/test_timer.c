@@ -221,10 +221,10 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell,
 	MUST(baton_timer_arm_every(&bell->timer, 10 * TICK, 10 * TICK, policy) == 0);
 	MUST(baton_timers_advance_to(timers, 55 * TICK) == 1);
 	for (int i = 0; i < 20; i++) {
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 		MUST(baton_timers_advance(timers, TICK / 2) >= 0);
 	}
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	*late_stats = stats_of(timers);
 	/* 65 ticks: 10, 20, ... 60 */
 	MUST(baton_timer_stop(&bell->timer).met == BATON_STOP_PREVENTED);
@@ -268,11 +268,11 @@ Test(timer, a_run_that_is_due_when_the_run_before_ends_is_skipped, .timeout = 5)
 	bell_init(&bell, timers, &late);
 	MUST(baton_timer_arm_every(&bell.timer, 10 * TICK, 10 * TICK, BATON_TIMER_SKIP) == 0);
 	cr_assert_eq(baton_timers_advance_to(timers, 20 * TICK), 1);
-	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
+	cr_assert_eq(baton_manual_run(manual, 0), 1);
 	cr_assert_eq(baton_timers_advance_to(timers, 30 * TICK - 1), 0);
 	cr_assert_eq(baton_timers_advance_to(timers, 30 * TICK), 1);
 	MUST(baton_timer_stop(&bell.timer).met == BATON_STOP_QUEUED);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	resource_end(&late);
 	baton_manual_destroy(manual);
 	MUST(baton_timers_destroy(timers) == 0);
@@ -315,14 +315,14 @@ static void take_time(struct bell *bell, const struct taken *taken)
 	MUST(taken->arm(&bell->timer) == 0);
 	for (int i = 0; bell->runs < taken->count && i < 1000; i++) {
 		MUST(baton_timers_advance(timers, TICK) >= 0);
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 	}
 	for (unsigned i = 0; i < taken->count; i++)
 		cr_expect_eq(bell->ran_at[i], taken->at[i] * TICK,
 		             "%s, run %u: at %g ticks, not %u", taken->name, i,
 		             (double)bell->ran_at[i] / TICK, taken->at[i]);
 	(void)baton_timer_stop(&bell->timer);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	for (size_t i = 0; i < BATON_TIMERS_LATE_BUCKETS; i++)
 		sum += stats_of(timers).late[i];
 	cr_expect_eq(sum, stats_of(timers).fired, "%s: each run is counted once", taken->name);

@@ -224,7 +224,7 @@ Test(timer_exact, a_period_shorter_than_a_tick_is_caught_up_with_at_once, .timeo
 	uint64_t periods;
 
 	late_init(&late, NULL, NULL);
-	(void)baton_manual_run_until_idle(late.manual);
+	(void)baton_manual_run(late.manual, 0);
 	periods = (baton_timers_now(late.timers) - late.first) / PERIOD;
 	cr_assert_gt(late.bell.runs, OVERDUE);
 	cr_assert_leq(late.bell.runs, periods + 1);
@@ -282,7 +282,7 @@ Test(timer_exact, catching_up_ends_with_the_repetition, .timeout = 10)
 		struct late late;
 
 		late_init(&late, rows[i].then, NULL);
-		(void)baton_manual_run_until_idle(late.manual);
+		(void)baton_manual_run(late.manual, 0);
 		cr_assert_eq(late.bell.runs, 3, "row %zu", i);
 		cr_assert_eq(late.error, rows[i].error, "row %zu: %d", i, late.error);
 		cr_assert_eq(late.dropped, rows[i].error != 0);
@@ -318,13 +318,13 @@ Test(timer_exact, a_run_that_a_bound_keeps_from_catching_up_is_left_to_the_next_
 
 		late_init(&late, fills, &policies[i]);
 		baton_task_init(&late.filler, ends_at_once, NULL);
-		(void)baton_manual_run_until_idle(late.manual);
+		(void)baton_manual_run(late.manual, 0);
 		cr_assert_eq(late.bell.runs, 3);
 		cr_assert_eq(late.dropped, 0);
 		cr_assert_eq(baton_timer_state(&late.bell.timer), BATON_TIMER_PENDING);
 		while (baton_timers_poll(late.timers) == 0)
 			sched_yield();
-		(void)baton_manual_run_until_idle(late.manual);
+		(void)baton_manual_run(late.manual, 0);
 		cr_assert_gt(late.bell.runs, OVERDUE - 1);
 		cr_assert_eq(baton_timer_stop(&late.bell.timer).met, BATON_STOP_PREVENTED);
 		late_end(&late);

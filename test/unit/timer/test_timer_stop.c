@@ -25,7 +25,7 @@ static void stage_init(struct stage *stage)
 static void stage_end(struct stage *stage)
 {
 	(void)baton_resource_close(&stage->resource);
-	(void)baton_manual_run_until_idle(stage->manual);
+	(void)baton_manual_run(stage->manual, 0);
 	MUST(baton_resource_await(&stage->resource) == 0);
 	baton_manual_destroy(stage->manual);
 	MUST(baton_timers_destroy(stage->timers) == 0);
@@ -51,7 +51,7 @@ Test(timer_stop, says_idle_pending_and_done, .timeout = 5)
 	cr_assert_eq(baton_timer_stop(&bell->timer).met, BATON_STOP_NOTHING);
 	cr_assert_eq(baton_timers_advance(stage.timers, 10 * TICK), 0);
 	queue(&stage);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(baton_timer_stop(&bell->timer).met, BATON_STOP_NOTHING);
 	cr_assert_eq(bell->runs, 1);
 	stage_end(&stage);
@@ -86,7 +86,7 @@ Test(timer_stop, of_a_queued_timer_keeps_its_function_from_being_called, .timeou
 	stage_init(&stage);
 	queue(&stage);
 	cr_assert_eq(baton_timer_stop(&stage.bell.timer).met, BATON_STOP_QUEUED);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 0);
 	cr_assert_eq(baton_timer_stop(&stage.bell.timer).met, BATON_STOP_NOTHING);
 	stage_end(&stage);
@@ -99,10 +99,10 @@ Test(timer_stop, an_arm_of_a_queued_timer_replaces_the_queued_run, .timeout = 5)
 	stage_init(&stage);
 	queue(&stage);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, 5 * TICK), 0);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 0);
 	cr_assert_eq(baton_timers_advance(stage.timers, 5 * TICK), 1);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 1);
 	stage_end(&stage);
 }
@@ -115,7 +115,7 @@ Test(timer_stop, an_expiry_makes_the_run_that_is_still_queued_valid_again, .time
 	queue(&stage);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, 5 * TICK), 0);
 	cr_assert_eq(baton_timers_advance(stage.timers, 5 * TICK), 0);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 1);
 	cr_assert_eq(baton_timer_state(&stage.bell.timer), BATON_TIMER_DONE);
 	stage_end(&stage);
@@ -135,7 +135,7 @@ Test(timer_stop, in_its_own_function_ends_the_repetition, .timeout = 5)
 	stage.bell.then = stop_self;
 	cr_assert_eq(baton_timer_arm_every(&stage.bell.timer, 0, TICK, BATON_TIMER_CATCH_UP), 0);
 	cr_assert_eq(baton_timers_advance(stage.timers, TICK), 1);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(baton_timers_advance(stage.timers, 100 * TICK), 0);
 	cr_assert_eq(baton_timer_state(&stage.bell.timer), BATON_TIMER_DONE);
 	stage_end(&stage);
@@ -160,7 +160,7 @@ Test(timer_stop, a_function_may_free_its_timer, .timeout = 5)
 	bell->argument = &freed;
 	cr_assert_eq(baton_timer_arm_after(&bell->timer, 1), 0);
 	cr_assert_eq(baton_timers_advance(stage.timers, TICK), 1);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(freed, 1);
 	stage_end(&stage);
 }
@@ -186,14 +186,14 @@ Test(timer_stop, then_completes_at_once_or_when_the_task_has_passed, .timeout = 
 	             BATON_STOP_QUEUED);
 	cr_assert_eq(baton_future_state(&gone[1]), BATON_PENDING);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), -EBUSY);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	is_gone(&gone[1], &stage);
 	cr_assert_eq(stage.bell.runs, 0);
 	queue(&stage);
 	cr_assert_eq(baton_timer_stop_then(&stage.bell.timer, baton_stopped_complete, &gone[2]).met,
 	             BATON_STOP_QUEUED);
 	cr_assert_eq(baton_resource_cancel_pending(&stage.resource), 0);
-	(void)baton_manual_run_until_idle(stage.manual);
+	(void)baton_manual_run(stage.manual, 0);
 	is_gone(&gone[2], &stage);
 	cr_assert_eq(stage.bell.runs, 0);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
@@ -219,7 +219,7 @@ Test(timer_stop, then_in_its_own_function_completes_after_it, .timeout = 5)
 	stage.bell.then = stop_self_then;
 	stage.bell.argument = &gone;
 	queue(&stage);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	is_gone(&gone, &stage);
 	cr_assert_eq(baton_timers_advance(stage.timers, 100 * TICK), 0);
 	stage_end(&stage);
@@ -242,7 +242,7 @@ Test(timer_stop, wait_brings_the_memory_back_but_not_inside_the_resource, .timeo
 	cr_assert_eq(stage.bell.runs, 0);
 	stage.bell.then = wait_for_self;
 	queue(&stage);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 1);
 	stage_end(&stage);
 }
@@ -283,7 +283,7 @@ Test(timer_stop, disarm_leaves_the_timer_in_the_wheel, .timeout = 5)
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, 7 * TICK), 0);
 	cr_assert_eq(stats_of(stage.timers).armed, 1);
 	cr_assert_eq(baton_timers_advance(stage.timers, 7 * TICK), 1);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, 5 * TICK), 0);
 	baton_timer_disarm(&stage.bell.timer);
 	cr_assert_eq(baton_timers_advance(stage.timers, 7 * TICK), 0);
@@ -327,7 +327,7 @@ Test(timer_stop, in_a_task_of_the_resource_is_final_and_the_finaliser_may_free, 
 	stage_init(&session.stage);
 	cr_assert_eq(baton_submit(&session.stage.resource, &session.end), 0);
 	queue(&session.stage);
-	cr_assert_eq(baton_manual_run_until_idle(session.stage.manual), 1);
+	cr_assert_eq(baton_manual_run(session.stage.manual, 0), 1);
 	cr_assert(session.finalised);
 	baton_manual_destroy(session.stage.manual);
 	cr_assert_eq(baton_timers_destroy(session.stage.timers), 0);
@@ -341,11 +341,11 @@ Test(timer_stop, a_cancelled_run_is_left_out_and_a_repeated_timer_goes_on, .time
 	cr_assert_eq(baton_timer_arm_every(&stage.bell.timer, 0, 10 * TICK, BATON_TIMER_SKIP), 0);
 	cr_assert_eq(baton_timers_advance(stage.timers, TICK), 1);
 	cr_assert_eq(baton_resource_cancel_pending(&stage.resource), 0);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 0);
 	cr_assert_eq(baton_timer_state(&stage.bell.timer), BATON_TIMER_PENDING);
 	cr_assert_eq(baton_timers_advance(stage.timers, 10 * TICK), 1);
-	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
+	cr_assert_eq(baton_manual_run(stage.manual, 0), 1);
 	cr_assert_eq(stage.bell.runs, 1);
 	cr_assert_eq(baton_timer_stop(&stage.bell.timer).met, BATON_STOP_PREVENTED);
 	stage_end(&stage);

@@ -176,7 +176,7 @@ Test(timers_lent, timers_run_while_all_workers_are_in_long_jobs, .timeout = 20)
 	cr_assert_eq(baton_timer_arm_after(&bell[1].timer, BATON_MILLISECOND), 0);
 	cr_assert_eq(baton_timer_arm_after(&bell[2].timer, 0), 0);
 	while (atomic_load(&rung) < 3) {
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 		(void)sched_yield();
 	}
 	cr_assert_eq(threads_named("baton-sentry\n"), 1);
@@ -243,7 +243,7 @@ Test(timers_lent, timers_run_while_all_workers_wait_for_them, .timeout = 30)
 		cr_assert_eq(baton_submit_later(&waiter->resource, &waiter->task), 0);
 	}
 	while (atomic_load(&waited) < WAITERS) {
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 		(void)sched_yield();
 	}
 	for (int i = 0; i < WAITERS; i++) {

@@ -96,7 +96,7 @@ Test(await_closed, too_deep_to_drive_its_executor_is_answered, .timeout = 10)
 	(void)deeper(&deep);
 	cr_assert_eq(deep.result, -EDEADLK);
 	cr_assert(journal_counts_up(&fix.journal, 0, 1), "helped all the same");
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	resource_end(&fix.resource);
 	for (int i = 0; i < BATON_NESTING_MAX; i++)
 		resource_end(&deep.nest[i]);
@@ -230,7 +230,7 @@ Test(await_closed, by_work_that_its_helper_has_put_off, .timeout = 10)
 	thread = thread_start(visited_main, &scene);
 	gate_pass(&scene.late);
 	while (!atomic_load(&scene.over)) {
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run(manual, 0);
 		sched_yield();
 	}
 	thread_join(thread);
@@ -274,7 +274,7 @@ Test(await_closed, by_two_who_can_do_nothing_costs_nothing, .timeout = 10)
 	cr_assert_lt(process_cpu_ms() - before, 150);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq((intptr_t)answers[i], -ETIMEDOUT);
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	baton_resource_deinit(&fix.resource);
 	baton_manual_destroy(fix.manual);
 }
@@ -351,7 +351,7 @@ Test(await_closed, by_the_thread_that_drives_until_a_token_is_complete, .timeout
 	last_init(&last);
 	fixture_manual();
 	cr_assert_eq(baton_submit(&fix.resource, &last.task), 0);
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	thread = thread_start(completes, &last);
 	last_await(&last);
 	thread_join(thread);
@@ -372,7 +372,7 @@ Test(await_closed, by_the_thread_that_drives_until_the_lower_lanes_are_resumed, 
 	baton_lanes_init(&both, lanes, 2, NULL);
 	baton_resource_set_lanes(&fix.resource, &both);
 	cr_assert_eq(baton_resource_suspend_lower(&fix.resource, &last.suspension), 0);
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	thread = thread_start(resumes, &last);
 	last_await(&last);
 	thread_join(thread);
@@ -433,10 +433,10 @@ Test(await_closed, awaits_that_have_timed_out_leave_when_it_comes_back_to_the_qu
 	last_init(&last);
 	fixture_manual();
 	cr_assert_eq(baton_submit(&fix.resource, &last.task), 0);
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	thread_join(thread_start(await_in_vain, &fix.resource));
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	cr_assert_eq(marks_left(&fix.resource), 8);
 	cr_assert_eq(baton_detached_complete(&last.token, 0, NULL), 0);
 	cr_assert_eq(marks_left(&fix.resource), 1);

@@ -222,7 +222,7 @@ Test(help_whom, a_deadline_that_has_passed_lets_nothing_be_entered, .timeout = 1
 			cr_assert_eq(scene.waited, -ETIMEDOUT);
 			cr_assert_eq(scene.entered_meanwhile, 0, "%d", wait);
 			cr_assert_eq(baton_future_wait(&scene.own_future), 0);
-			(void)baton_manual_run_until_idle(manual);
+			(void)baton_manual_run(manual, 0);
 			resource_end(&scene.inner);
 			baton_manual_destroy(manual);
 		}

@@ -35,7 +35,7 @@ static void *drives_deeply(void *arg)
 	gate_open(&nudged.ready[0]);
 	gate_pass(&nudged.go_on[0]);
 	(void)waits_deeply(NULL);
-	(void)baton_manual_run_until_idle(nudged.manual);
+	(void)baton_manual_run(nudged.manual, 0);
 	resource_end(&nudged.last);
 	baton_manual_destroy(nudged.manual);
 	return arg;

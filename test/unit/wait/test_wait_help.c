@@ -122,7 +122,7 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 	ticker.stop = true;
 	release(&occupant);
 	cr_assert_eq(baton_future_wait(&future), 0);
-	(void)baton_manual_run_until_idle(manual);
+	(void)baton_manual_run(manual, 0);
 	resource_end(&ticking);
 	resource_end(&busy);
 	baton_manual_destroy(manual);
@@ -160,7 +160,7 @@ Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout 
 	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_future_wait(&future), 0);
 	cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
-	(void)baton_manual_run_until_idle(fix.manual);
+	(void)baton_manual_run(fix.manual, 0);
 	fixture_end();
 }
 
