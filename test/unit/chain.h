@@ -116,24 +116,6 @@ static inline void *begin_main(void *arg)
 	return NULL;
 }
 
-static inline void thread_run_on(size_t stack_size, void *(*run)(void *), void *arg)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	MUST(pthread_attr_init(&attributes) == 0);
-	MUST(pthread_attr_setstacksize(&attributes, stack_size) == 0);
-	MUST(pthread_create(&thread, &attributes, run, arg) == 0);
-	thread_join(thread);
-	pthread_attr_destroy(&attributes);
-}
-
-/* Small in a plain build. A sanitizer's frames are several times as large. */
-static inline size_t small_stack(void)
-{
-	return BATON_TEST_SANITIZED ? 1024 * 1024 : 64 * 1024;
-}
-
 static inline void chain_begin(struct chain *chain, const struct sort *sort, size_t count)
 {
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;

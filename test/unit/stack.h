@@ -21,8 +21,15 @@
 
 #include <sys/mman.h>
 
-/* The claim of resource.h, and how many levels a row goes down if nothing stops it. */
-enum { SMALL_STACK = 64 * 1024, LEVELS = 3 * BATON_CALLING_MAX };
+/* The claim of resource.h. */
+#ifdef __x86_64__
+enum { STACK_MAX = 64 * 1024 };
+#else
+enum { STACK_MAX = 72 * 1024 };
+#endif
+
+/* How many levels a row goes down if nothing stops it. */
+enum { LEVELS = 3 * BATON_CALLING_MAX };
 
 /* What a function at one level of a row uses to get to the next level. */
 struct level {
@@ -240,7 +247,7 @@ static inline size_t stack_of(void *(*run)(void *))
 static inline bool is_small(size_t used)
 {
 #ifdef __OPTIMIZE__
-	return BATON_TEST_SANITIZED || used <= SMALL_STACK;
+	return BATON_TEST_SANITIZED || used <= STACK_MAX;
 #else
 	return true;
 #endif

@@ -142,6 +142,29 @@ static inline void *thread_join(pthread_t thread)
 	return value;
 }
 
+/* 64 KiB, or what a thread must have here if that is more. A sanitizer's frames are several times
+ * as large: the small stack is the plain build's claim. */
+static inline size_t small_stack(void)
+{
+	const size_t small = BATON_TEST_SANITIZED ? 1024 * 1024 : 64 * 1024;
+	const long least = sysconf(_SC_THREAD_STACK_MIN);
+
+	return least > (long)small ? (size_t)least : small;
+}
+
+/* Runs the function on a thread with a stack of this size, and joins the thread. */
+static inline void thread_run_on(size_t stack_size, void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	MUST(pthread_attr_init(&attributes) == 0);
+	MUST(pthread_attr_setstacksize(&attributes, stack_size) == 0);
+	MUST(pthread_create(&thread, &attributes, run, arg) == 0);
+	thread_join(thread);
+	MUST(pthread_attr_destroy(&attributes) == 0);
+}
+
 static inline void gate_init(sem_t *gate)
 {
 	MUST(sem_init(gate, 0, 0) == 0);

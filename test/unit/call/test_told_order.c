@@ -135,26 +135,13 @@ static void *topple_deep(void *arg)
 	return NULL;
 }
 
-static void on_64_kib(void *(*run)(void *), void *arg)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	MUST(pthread_attr_init(&attributes) == 0);
-	MUST(pthread_attr_setstacksize(&attributes,
-	                               BATON_TEST_SANITIZED ? 1024 * 1024 : 64 * 1024) == 0);
-	MUST(pthread_create(&thread, &attributes, run, arg) == 0);
-	thread_join(thread);
-	pthread_attr_destroy(&attributes);
-}
-
 Test(told_order, a_million_that_tell_one_another_fit_on_64_kib, .timeout = 30)
 {
-	on_64_kib(topple, dominoes(1000000));
+	thread_run_on(small_stack(), topple, dominoes(1000000));
 	cr_assert_eq(atomic_load(&ran), 1);
 	for (size_t i = 0; i < sizeof(nest) / sizeof(*nest); i++)
 		baton_resource_init(&nest[i], NULL);
-	on_64_kib(topple_deep, dominoes(1000000));
+	thread_run_on(small_stack(), topple_deep, dominoes(1000000));
 	cr_assert_eq(atomic_load(&ran), 2);
 }
 

