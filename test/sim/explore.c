@@ -281,7 +281,10 @@ bool sim_exhaust(struct sim_run *run)
 	return true;
 }
 
-/* Walks at random and by priorities, with and without old values, in turn. */
+/*
+ * Walks at random and by priorities, with and without old values, in turn. The first walk is
+ * undisturbed: a loop in which a thread neither sleeps nor yields fails in each run, not by chance.
+ */
 bool sim_walk(struct sim_run *run)
 {
 	double until = seconds() + run->seconds;
@@ -291,8 +294,11 @@ bool sim_walk(struct sim_run *run)
 	do {
 		uint64_t number = run->executions;
 
-		sim_choices_begin(number % 3 == 2 ? SIM_PCT : SIM_RANDOM, run->seed ^ number << 20,
-		                  0);
+		sim_choices_begin(!number           ? SIM_REPLAY
+		                  : number % 3 == 2 ? SIM_PCT
+		                                    : SIM_RANDOM,
+		                  run->seed ^ number << 20, 0);
+		sim_choices_replay(NULL, 0);
 		sim_choices.weak = run->weak && number % 2;
 		if (fails(run))
 			return false;

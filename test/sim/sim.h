@@ -112,7 +112,11 @@ void sim_settle(void);
 /* A choice of the scenario, 0 to count - 1, explored like the explorer's own. */
 unsigned sim_pick(unsigned count);
 
-/* point: other threads may go on here. yield: other threads go on here, if they can. */
+/*
+ * point: other threads may go on here. yield: other threads go on here, if they can. A loop that
+ * another thread ends yields or sleeps in each round. A wait until a deadline sleeps only if the
+ * deadline is later than a look at the clock, which takes 1000 ns.
+ */
 void sim_point(void);
 void sim_yield(void);
 /*

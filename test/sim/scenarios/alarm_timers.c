@@ -10,6 +10,7 @@
 #include "timer/timer.h"
 
 #define SOON 1000U
+#define LATER 1000000U /* after the wheel's next tick */
 
 static struct baton_pool *pool;
 static struct baton_resource resource;
@@ -78,9 +79,9 @@ SIM_SCENARIO(alarm_timers_pool_ends, "the pool ends before the wheel, which gets
 	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
 	sim_calm(false);
 	sim_require(baton_pool_default_destroy() == 0);
-	/* Ended by the wheel's thread. */
+	/* Ended by the wheel's thread, which goes on while this thread sleeps. */
 	while (baton_future_state(&ran) != BATON_DONE) {
-		uint64_t until = sim_in(SOON);
+		uint64_t until = sim_in(LATER);
 
 		int error = baton_future_wait_until(&ran, until);
 

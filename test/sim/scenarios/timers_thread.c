@@ -12,6 +12,7 @@
 #include "timer/timer.h"
 
 #define TICK 1024U
+#define LATER (1000U * TICK)
 
 static struct baton_timers *timers;
 static struct baton_resource resource;
@@ -46,10 +47,10 @@ SIM_SCENARIO(timers_thread, "the thread sleeps, or is woken for the earlier dead
 	unsigned other = sim_start(does_arm_b, NULL);
 	sim_require(baton_timer_arm_after(&timer_a, TICK) == 0);
 	sim_join(other);
-	/* Asleep for ever it would be a deadlock. */
+	/* Ended by the wheel's thread, which goes on while this thread sleeps. */
 	while (baton_timer_state(&timer_a) != BATON_TIMER_DONE ||
 	       baton_timer_state(&timer_b) != BATON_TIMER_DONE) {
-		uint64_t until = sim_in(TICK);
+		uint64_t until = sim_in(LATER);
 
 		baton_promise_init(&gone);
 		sim_require(baton_future_wait_until(&gone, until) == -ETIMEDOUT);
