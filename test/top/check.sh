@@ -21,30 +21,87 @@ mkdir -p build/results
 passed=0
 failed=0
 
+# What baton-top prints for a number and for a time that are not 0.
+some='[1-9][0-9.]*[kMGT]?'
+time='[1-9][0-9.]*[mun]?s'
+
 begin() # file or nothing: sets pid
 {
+	: >"$tmp/out"
 	"$subject" "$@" >"$tmp/out" 2>"$tmp/reports" &
 	pid=$!
 	pids="$pids $pid"
-	for _ in $(seq 1500); do
+	for _ in $(seq 3000); do
 		! grep -qs ready "$tmp/out" || return
 		sleep 0.02
 	done
 	echo 'the program to look at did not begin'
 }
 
+# A look shows what runs, and what has run since the look before: on a busy machine that may be
+# nothing. So there are up to 20 looks.
+looks() # what, what is looked for, a command that judges the look, baton-top's arguments...
+{
+	what=$1
+	wanted=$2
+	judge=$3
+	shift 3
+	for _ in $(seq 20); do
+		if timeout 60 "$top" "$@" >"$tmp/shown" 2>&1 && $judge; then
+			passed=$((passed + 1))
+			return
+		fi
+	done
+	failed=$((failed + 1))
+	echo "check-top: $what: not so: '$wanted' in: baton-top $*"
+	cat "$tmp/shown"
+}
+
+has_line()
+{
+	grep -Eq -- "$wanted" "$tmp/shown"
+}
+
+has_first_row()
+{
+	sed -n 5p "$tmp/shown" | grep -Eq -- "$wanted"
+}
+
+has_runs()
+{
+	grep -q 'is written' "$tmp/shown" &&
+		[ "$(grep -c '"cat": "run", "name": "hot"' "$tmp/trace")" -ge 1000 ]
+}
+
+is_so()
+{
+	python3 - "$tmp/shown" "$wanted" <<'END'
+import json, sys
+board = json.load(open(sys.argv[1]))
+by = {r['name']: r for r in board['resources']}
+sys.exit(not eval(sys.argv[2]))
+END
+}
+
 shows() # what, pattern, baton-top's arguments...
 {
 	what=$1
-	pattern=$2
+	wanted=$2
 	shift 2
-	if timeout 20 "$top" "$@" >"$tmp/shown" 2>&1 && grep -Eq -- "$pattern" "$tmp/shown"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "check-top: $what: no line as '$pattern' in: baton-top $*"
-		cat "$tmp/shown"
-	fi
+	looks "$what" "$wanted" has_line "$@"
+}
+
+shows_first() # what, pattern of the first row, baton-top's arguments...
+{
+	what=$1
+	wanted=$2
+	shift 2
+	looks "$what" "$wanted" has_first_row "$@"
+}
+
+json() # what, a Python expression about `board` and `by` (name -> resource)
+{
+	looks "$1" "$2" is_so --json --delay 0.3 "$whose"
 }
 
 refuses() # what, status, pattern, baton-top's arguments...
@@ -53,7 +110,7 @@ refuses() # what, status, pattern, baton-top's arguments...
 	wanted=$2
 	pattern=$3
 	shift 3
-	timeout 20 "$top" "$@" >"$tmp/shown" 2>&1
+	timeout 60 "$top" "$@" >"$tmp/shown" 2>&1
 	status=$?
 	if [ "$status" -eq "$wanted" ] && grep -Eq -- "$pattern" "$tmp/shown"; then
 		passed=$((passed + 1))
@@ -64,25 +121,8 @@ refuses() # what, status, pattern, baton-top's arguments...
 	fi
 }
 
-json() # what, a Python expression about `board` and `by` (name -> resource)
-{
-	if timeout 20 "$top" --json --delay 0.3 "$whose" >"$tmp/shown" 2>&1 &&
-		python3 - "$tmp/shown" "$2" <<'END'; then
-import json, sys
-board = json.load(open(sys.argv[1]))
-by = {r['name']: r for r in board['resources']}
-sys.exit(not eval(sys.argv[2]))
-END
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "check-top: $1: not so: $2"
-		cat "$tmp/shown"
-	fi
-}
-
 if command -v python3 >/dev/null 2>&1; then
-	if timeout 60 "$history" "$tmp/trace" "$tmp/history" &&
+	if timeout 300 "$history" "$tmp/trace" "$tmp/history" &&
 		python3 test/top/history.py "$tmp/trace" "$tmp/history"; then
 		passed=$((passed + 1))
 	else
@@ -93,21 +133,17 @@ fi
 
 begin
 whose=$pid
-shows 'the most tasks first' '^hot +[1-9]' --once --delay 0.3 --sort tasks "$whose"
-sed -n 5p "$tmp/shown" | grep -q '^hot ' || {
-	failed=$((failed + 1))
-	echo 'check-top: the resource with the most tasks is not the first'
-}
+shows_first 'the most tasks first' '^hot +[1-9]' --once --delay 0.3 --sort tasks "$whose"
 awk 'length > 80 + 26 {exit 1}' "$tmp/shown" || {
 	failed=$((failed + 1))
 	echo 'check-top: a line is longer than 80 columns and a function'
 }
 shows 'the busiest, and the longest queue' \
-	'^busiest: [a-z]+ 100%; longest queue: slow .* [1-9][0-9.]*k?, oldest [0-9.]+m?s' \
+	"^busiest: .* 100%; longest queue: slow .* $some, oldest $time" \
 	--once --delay 0.3 --sort name "$whose"
 shows 'by refusals' ' OLDEST REFUS.  RUN99' --once --delay 0.1 --sort refused "$whose"
 shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whose"
-shows 'by failures' '^slow .*s +1 +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
+shows 'by failures' "^slow .*s +1 +$time +[0-9]+%" --once --delay 0.1 \
 	--sort failed "$whose"
 shows 'their column' 'OLDEST FAILED  RUN99' --once --delay 0.1 --sort failed "$whose"
 shows 'the sum of failures' '^by busy; 1 task has failed; t: .*3 threads wait$' --once --delay 0.1 \
@@ -120,15 +156,10 @@ name=$(printf 'slow "\033[31mconsumer')
 shows 'a name as it is' '^executed ' --once --delay 0.1 --resource "$name" "$whose"
 shows 'a part of it' '; 1 with .* in their names' --once --delay 0.1 --match "${name%sumer}" \
 	"$whose"
-sleep 0.6 # the window has been full for a second
 shows 'what is held up' ', 2 resources held up, ' --once --delay 0.3 "$whose"
-shows 'what is held up, before what is busy' '^windowed .* 0%  window is full' --once --delay 0.3 \
-	"$whose"
-sed -n 5p "$tmp/shown" | grep -q '^windowed ' || {
-	failed=$((failed + 1))
-	echo 'check-top: what is held up is not the first'
-}
-shows 'why it is held up' '^windowed: 1 wait, the oldest for [1-9.]+s: their window is full' \
+shows_first 'what is held up, before what is busy' '^windowed .* 0%  window is full' --once \
+	--delay 0.3 "$whose"
+shows 'why it is held up' "^windowed: 1 wait, the oldest for $time: their window is full" \
 	--threads --delay 0.1 "$whose"
 shows 'why, on its page' '^ +their window is full' --once --delay 0.1 --resource windowed "$whose"
 shows 'who has suspended it' \
@@ -137,7 +168,7 @@ shows 'who has suspended it' \
 shows 'who, on its page' \
 	'^ +the resource is suspended.*; thread [0-9]+ .* in withhold_task of windowed$' \
 	--once --delay 0.1 --resource withheld "$whose"
-shows 'submits a second' '^a second +[1-9][0-9.]*[kM]? submitted, [1-9]' --once --delay 0.3 \
+shows 'submits a second' "^a second +$some submitted, $some ended" --once --delay 0.3 \
 	--resource hot "$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
 shows 'a promise' \
@@ -147,10 +178,10 @@ shows 'who has made it' 'nobody has completed.*; thread [0-9]+ .* has made it' -
 	--delay 0.1 "$whose"
 shows 'who is asleep' 'runs stuck_task of stuck( for .*)?, asleep' --threads --delay 0.1 \
 	"$whose"
-shows 'a task that sleeps' 'a second .*, of which asleep ([5-9][0-9]|100) %' --once \
+shows 'a task that sleeps' 'a second .*, of which asleep [1-9][0-9]* %' --once \
 	--delay 0.3 --resource 'slow "?[31mconsumer' "$whose"
 shows 'a lane' '^time in lane 1: [1-9][0-9]* measured' --once --delay 0.1 --resource laned "$whose"
-shows 'what waits in a lane' '^  [1-9][0-9]* wait there now, the oldest for [1-9]' --once \
+shows 'what waits in a lane' "^  [1-9][0-9]* wait there now, the oldest for $time" --once \
 	--delay 0.1 --resource laned "$whose"
 shows 'a pool' '^pool wor\?\[1mkers: [0-9]+ workers' --threads --delay 0.1 "$whose"
 shows 'histograms' '^ +[1-9][0-9.]*ms +#+ [0-9]+$' --once --delay 0.1 \
@@ -167,7 +198,7 @@ if command -v python3 >/dev/null 2>&1; then
 		'by["laned"]["lanes"][1]["oldest_ns"] > by["laned"]["lanes"][0]["oldest_ns"]'
 	json 'times of lanes' 'all(lane["wait_ns"]["p50"] > 0 for lane in by["laned"]["lanes"])'
 	json 'the function of an async' 'by["laned"]["function"] == "slow_task"'
-	json 'asleep' 'by["laned"]["asleep"] > 0.5 > by["hot"].get("asleep", 0)'
+	json 'asleep' 'by["laned"]["asleep"] > by["hot"].get("asleep", 0)'
 	json 'names of threads' '"stuck?[31m one" in board["threads"].values()'
 	json 'the cause' 'by["windowed"]["cause"] == "window is full" and not by["hot"]["cause"]'
 	json 'by whom' 'by["withheld"]["by"]["thread"] == board["pid"]'
@@ -176,7 +207,7 @@ if command -v python3 >/dev/null 2>&1; then
 	json 'submits' 'by["hot"]["submits_per_s"] > 1000'
 	json 'waits' 'any(w["promise"] for w in board["waits"])'
 fi
-shows 'a trace' 'is written' --trace 0.2 "$tmp/trace" "$whose"
+looks 'a trace' '1000 runs of hot' has_runs --trace 0.2 "$tmp/trace" "$whose"
 refuses 'a trace below what is no folder' 1 'trace/x: Not a directory$' \
 	--trace 0.05 "$tmp/trace/x" "$whose"
 refuses 'a trace that cannot be written' 1 'no/trace: there is none of that name$' \
@@ -195,8 +226,6 @@ for name, spans in runs.items():
     for before, after in zip(spans, spans[1:]):
         if after[0] < before[1] - 0.001:
             sys.exit('check-top: tasks of %s overlap: %s %s' % (name, before, after))
-if len(runs.get('hot', [])) < 1000:
-    sys.exit('check-top: the trace has too few runs')
 starts = [event['ts'] for event in events]
 if starts != sorted(starts):
     sys.exit('check-top: the trace is not in order')
@@ -207,7 +236,7 @@ debugger() # what, pattern, gdb's arguments and commands...
 	what=$1
 	pattern=$2
 	shift 2
-	timeout 60 gdb -q -batch -x src/gdb/baton-gdb.py "$@" >"$tmp/shown" 2>&1
+	timeout 300 gdb -q -batch -x src/gdb/baton-gdb.py "$@" >"$tmp/shown" 2>&1
 	if grep -Eq -- "$pattern" "$tmp/shown"; then
 		passed=$((passed + 1))
 	else
@@ -234,7 +263,7 @@ debugger 'what threads hold' \
 cp "$tmp/shown" "$tmp/threads"
 thread=$(sed -n 's/^thread \([0-9]*\) .* holds "stuck".*/\1/p' "$tmp/shown")
 # A gdb that is older than the CPU's registers (AMX) cannot call a function of the process.
-if timeout 60 gdb -q -batch -p "$pid" -ex 'print (int)getpid()' 2>/dev/null |
+if timeout 300 gdb -q -batch -p "$pid" -ex 'print (int)getpid()' 2>/dev/null |
 	grep -q "^\$1 = $pid$"; then
 	debugger 'a name by name_of' '^thread [0-9]+ .*holds "unlisted/7", in stuck_task;' \
 		-p "$pid" -ex 'baton threads'
@@ -275,7 +304,7 @@ else
 fi
 refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
 # Longer than this look lasts: the watchdog has seen the task all the time.
-shows 'since when' '^stuck .* stuck_task for [1-9][0-9.]*s\+' --once --delay 0.1 "$whose"
+shows 'since when' "^stuck .* stuck_task for $time\\+" --once --delay 0.1 "$whose"
 shows 'that it lasts' '^by busy.*; t: 1 task lasts' --once --delay 0.1 "$whose"
 kill -STOP "$pid"
 shows 'a stopped program' ', stopped, .*: 7 resources' --once "$whose"

@@ -26,6 +26,9 @@ static struct baton_resource hot, slow, stuck, quiet, laned, windowed, withheld;
 static struct baton_future promise;
 static struct baton_suspension suspensions[2];
 
+/* At most so many tasks of two submitters wait for `laned`. */
+#define LANED_MAX 200U
+
 /* What has run so far. */
 static atomic_uint hot_runs, slow_runs, laned_runs, stuck_runs;
 
@@ -118,11 +121,13 @@ static void *be_unlisted(void *arg)
 	return arg;
 }
 
+/* It has the longest queue: more than `laned` ever has, from the beginning. */
 static void *be_slow(void *arg)
 {
-	for (;;) {
+	for (unsigned i = 0;; i++) {
 		BATON_IGNORE(baton_post(&slow, slow_task, NULL));
-		nap(1000000);
+		if (i >= LANED_MAX)
+			nap(1000000);
 	}
 	return arg;
 }
@@ -133,6 +138,8 @@ static void *be_laned(void *arg)
 	static const struct baton_label labels[] = {{.lane = 0}, {.lane = 1}};
 
 	for (unsigned i = 0;; i++) {
+		while (2 * i > laned_runs + LANED_MAX)
+			nap(2000000);
 		const struct baton_call_options options = {.fn = slow_task,
 		                                           .label = &labels[i % 9 != 0]};
 		struct baton_future *future;
