@@ -179,6 +179,18 @@ bool actor_holds(uint32_t resource)
 	return false;
 }
 
+bool actor_callers_hold(uint32_t resource)
+{
+	for (const struct caller *caller = actor_self()->caller; caller; caller = caller->outer) {
+		if (caller->hidden)
+			return true;
+		for (uint32_t i = 0; i < caller->depth; i++)
+			if (caller->actor->held[i] == resource)
+				return true;
+	}
+	return false;
+}
+
 /*
  * baton does not find cycles of waits, so the test must not make any. While it holds resources, a
  * thread waits only for one with a higher number, and only for such as any waiter can help with;

@@ -31,6 +31,16 @@ struct open {
 	struct errand *errand; /* NULL: the future is baton_async's */
 };
 
+/* A thread in a call, on its stack. It holds what it held when it called: it does not return before
+ * the function has. */
+struct caller {
+	struct note *note;
+	const struct actor *actor;
+	const struct caller *outer;
+	uint32_t depth;
+	uint32_t hidden;
+};
+
 struct actor {
 	uint16_t number;
 	/* in a round of the modules: the number of the thread's order of tasks; 0: none yet */
@@ -45,8 +55,8 @@ struct actor {
 	/* The depth of continuations, finalisers and jobs that run on this stack. In these it is
 	 * unknown what else this thread holds, or a wait is not allowed. */
 	uint32_t hidden;
-	/* How many functions on this stack run for calls of other threads, which hold resources. */
-	uint32_t called;
+	/* Of the innermost function on this stack that runs for a call. NULL: none. */
+	const struct caller *caller;
 	struct open opens[ACTOR_OPEN_MAX];
 	_Atomic uint32_t open_count;
 	uint32_t reserved;
@@ -91,6 +101,9 @@ bool actor_may_wait(const struct note *note);
 bool actor_may_await(const struct site *site);
 bool actor_may_call(const struct site *site);
 bool actor_holds(uint32_t resource);
+
+/* Does a thread that waits for a function on this stack hold the resource, as far as is known? */
+bool actor_callers_hold(uint32_t resource);
 uint32_t actor_highest(void);
 
 uint64_t now_ns(void);

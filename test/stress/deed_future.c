@@ -27,7 +27,7 @@ bool deed_deadlock_ok(const struct note *note)
 {
 	const struct actor *self = actor_self();
 
-	return actor_holds(note->resource) || self->hidden || self->called ||
+	return actor_holds(note->resource) || self->hidden || actor_callers_hold(note->resource) ||
 	       self->depth + self->hidden >= BATON_NESTING_MAX;
 }
 

@@ -165,6 +165,8 @@ static void check_call(const struct site *site, struct note *note, const void *v
 
 void deed_call(struct site *site)
 {
+	struct actor *self = actor_self();
+	struct caller caller = {NULL, self, self->caller, self->depth, self->hidden};
 	struct note *note;
 	void *value = NULL;
 
@@ -174,8 +176,9 @@ void deed_call(struct site *site)
 		return;
 	}
 	note = note_begin(NOTE_CALL, site);
+	caller.note = note;
 	actor_busy("call", site->number);
-	note_end(note, baton_call(&site->resource, errand_call, note, &value));
+	note_end(note, baton_call(&site->resource, errand_of_caller, &caller, &value));
 	actor_idle();
 	check_call(site, note, value);
 	if (actor_holds(site->number) && note->result != -EDEADLK && note->result != -EPIPE)

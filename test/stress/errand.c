@@ -75,13 +75,21 @@ static int run(struct baton_task *task)
 void *errand_call(void *arg)
 {
 	struct note *note = arg;
-	struct actor *self = actor_self();
-	bool other = note->actor != self->number;
 
-	self->called += other;
 	act(note->site, note);
-	self->called -= other;
 	return note;
+}
+
+void *errand_of_caller(void *arg)
+{
+	const struct caller *caller = arg;
+	struct actor *self = actor_self();
+	const struct caller *outer = self->caller;
+
+	self->caller = caller;
+	(void)errand_call(caller->note);
+	self->caller = outer;
+	return caller->note;
 }
 
 void errand_cancelled(struct baton_task *task)

@@ -46,6 +46,9 @@ void errand_cancelled(struct baton_task *task);
 /* For post, async, call: the argument is the note. */
 void *errand_call(void *note);
 
+/* The function of a call that waits. */
+void *errand_of_caller(void *caller);
+
 int errand_status(const struct note *note);
 
 /* Is the complete future as its note says? Any thread that may look at it. */
