@@ -123,6 +123,9 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  *               thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
  *               at a depth of BATON_HELPING_MAX (or where calls have nested
  *               BATON_CALLING_MAX deep), and no other thread is there to come to the resource.
+ *   -EDEADLK    calls have nested BATON_CALLING_MAX deep, and this thread has put off a function
+ *               (see then() and baton_continuation_function()), which it cannot call there: the
+ *               wait may be for this function.
  *   -ETIMEDOUT  the deadline has passed.
  *
  * Limits of helping. A wait that would end without helping never fails, and never lasts longer,

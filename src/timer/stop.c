@@ -82,7 +82,9 @@ int baton__stop_wait(void *object, enum baton_stop (*stop)(void *object),
 		if (error && error != -ETIMEDOUT)
 			return error;
 		/* This thread may have put off the function of a stop_then. */
-		(void)baton__wait_run_late();
+		error = baton__wait_run_late(deadline_ns);
+		if (error < 0)
+			return error;
 		(void)sched_yield();
 	}
 	return 0;

@@ -176,14 +176,16 @@ static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 	return baton__cycle_leave(&edge) ? -EDEADLK : status;
 }
 
-bool baton__wait_run_late(void)
+int baton__wait_run_late(uint64_t deadline_ns)
 {
 	struct baton__thread *self = baton__self;
 	uint32_t calling_max;
 	bool any;
 
+	if (BATON_LIKELY(!self->late_queued))
+		return 0;
 	if (baton__too_deep_to_call(self))
-		return false;
+		return deadline_ns == BATON_FOREVER ? baton__cycle_of_one(NULL) : 0;
 	calling_max = baton__weigh(self, BATON__HELP_LEVELS - 1);
 	any = baton__late_run();
 	self->calling_max = calling_max;
@@ -197,8 +199,8 @@ static int sleep_once(struct baton__wait *wait)
 	int status = deadline_is_past(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
 	/* The wait may be for a function that this thread has put off (callback.late). */
-	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) && baton__wait_run_late())
-		status = 1;
+	if (status == 0)
+		status = baton__wait_run_late(wait->deadline_ns);
 
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
 	 * look again. */

@@ -2,10 +2,11 @@
 /* Functions that are told of an end where the stack is deep: they are put off. */
 #include "fixture.h"
 
-#define DEPTH_MAX (BATON_CALLING_MAX - 1)
+#include <baton/stop.h>
+#include <baton/trigger.h>
 
 static struct deep {
-	struct baton_resource nest[DEPTH_MAX];
+	struct baton_resource nest[BATON_CALLING_MAX];
 	size_t level; /* of the call that runs */
 	size_t depth; /* where the last one waits */
 	struct baton_future first;
@@ -44,7 +45,9 @@ static void wait_at(size_t depth)
 	baton_future_then(&deep.first, &continuation);
 	(void)nests(NULL);
 	cr_assert_eq(deep.told_at_once, depth < BATON_NESTING_MAX, "%zu", depth);
-	cr_assert_eq(deep.status, 0, "%zu", depth);
+	cr_assert_eq(deep.status, depth < BATON_CALLING_MAX ? 0 : -EDEADLK, "%zu", depth);
+	/* On the way up. */
+	cr_assert(baton_future_is_complete(&deep.second), "%zu", depth);
 	for (size_t i = 0; i < depth; i++)
 		resource_end(&deep.nest[i]);
 }
@@ -54,5 +57,54 @@ Test(told_deep, a_wait_for_what_was_put_off_calls_it, .timeout = 10)
 	wait_at(BATON_NESTING_MAX - 1);
 	wait_at(BATON_NESTING_MAX);
 	wait_at(BATON_HELPING_MAX);
-	wait_at(DEPTH_MAX);
+	wait_at(BATON_CALLING_MAX - 1);
+}
+
+Test(told_deep, a_wait_that_is_too_deep_to_call_it_says_so, .timeout = 10)
+{
+	wait_at(BATON_CALLING_MAX);
+	cr_assert_eq(baton_deadlock_cycle(NULL, 0), 0);
+}
+
+/* ---- The function of a stop_then, too ---- */
+
+static int rests(struct baton_trigger *trigger, uint64_t fires)
+{
+	return 0;
+}
+
+static void *stops(void *arg)
+{
+	static struct baton_trigger trigger; /* baton's until the function is called */
+
+	if (deep.level < deep.depth) {
+		MUST(baton_call(&deep.nest[deep.level++], stops, arg, NULL) == 0);
+		return NULL;
+	}
+	baton_trigger_init(&trigger, arg, rests);
+	MUST(baton_trigger_stop_then(&trigger, baton_stopped_complete, &deep.second).met ==
+	     BATON_STOP_NOTHING);
+	deep.status = baton_trigger_stop_wait(&trigger);
+	return NULL;
+}
+
+static int stop_at(size_t depth)
+{
+	static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+
+	deep = (struct deep){.depth = depth};
+	for (size_t i = 0; i < depth; i++)
+		baton_resource_init(&deep.nest[i], NULL);
+	baton_promise_init(&deep.second);
+	(void)stops(&resource);
+	cr_assert(baton_future_is_complete(&deep.second), "%zu", depth);
+	for (size_t i = 0; i < depth; i++)
+		resource_end(&deep.nest[i]);
+	return deep.status;
+}
+
+Test(told_deep, a_stop_wait_calls_it_or_says_so, .timeout = 10)
+{
+	cr_assert_eq(stop_at(BATON_CALLING_MAX - 1), 0);
+	cr_assert_eq(stop_at(BATON_CALLING_MAX), -EDEADLK);
 }
