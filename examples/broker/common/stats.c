@@ -50,17 +50,19 @@ void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_res
 {
 	struct baton_resource_stats *sum = &stats->kinds[kind];
 	uint64_t backlog = load_relaxed(&sum->backlog_max);
+	struct baton_resource_stats ended;
 
+	baton_resource_stats_read(more, &ended);
 	stats_sum(&stats->resources[kind], 1);
-	stats_sum(&sum->submitted, more->submitted);
-	stats_sum(&sum->executed, more->executed);
-	stats_sum(&sum->cancelled, more->cancelled);
-	stats_sum(&sum->captures, more->captures);
-	stats_sum(&sum->handoffs, more->handoffs);
-	stats_sum(&sum->helped, more->helped);
-	stats_sum(&sum->refused, more->refused);
-	while (more->backlog_max > backlog) /* ends: each failure has raised `backlog` */
-		if (cas_relaxed(&sum->backlog_max, &backlog, more->backlog_max))
+	stats_sum(&sum->submitted, ended.submitted);
+	stats_sum(&sum->executed, ended.executed);
+	stats_sum(&sum->cancelled, ended.cancelled);
+	stats_sum(&sum->captures, ended.captures);
+	stats_sum(&sum->handoffs, ended.handoffs);
+	stats_sum(&sum->helped, ended.helped);
+	stats_sum(&sum->refused, ended.refused);
+	while (ended.backlog_max > backlog) /* ends: each failure has raised `backlog` */
+		if (cas_relaxed(&sum->backlog_max, &backlog, ended.backlog_max))
 			break;
 }
 
