@@ -1,73 +1,85 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smallest program: several threads count on one resource. The counter is a plain integer, and
- * needs no other protection: the tasks of its resource never overlap. Half of the increments are
- * calls (the thread goes on when the increment is done), half are posts (the thread goes on at
- * once).
+ * The smallest program: 100 threads make 100,000 additions and subtractions each. The sum is a
+ * plain integer, and needs no other protection: only tasks of its resource change it, and these
+ * never overlap. Most changes are posts: the thread goes on at once. Every hundredth change is a
+ * call: the thread goes on when the change is made. So no thread is ahead of its changes by more
+ * than 100.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "check.h"
 
-#include <baton/error.h>
-#include <baton/resource.h>
+#include <baton.h>
 #include <baton/stats.h>
 
-#define THREADS 4
-#define ROUNDS 250000
+#include <inttypes.h>
+#include <pthread.h>
 
-struct counter {
+#define THREADS 100
+#define CHANGES 100000 /* of each thread */
+#define EXPECTED ((int64_t)THREADS * (CHANGES / 2) * (3 - 1))
+
+static struct counter {
 	struct baton_resource resource;
+	int64_t sum; /* changed by the resource's tasks alone */
 	struct baton_resource_stats stats;
-	uint64_t value;
-};
+} counter = {.resource = BATON_RESOURCE_INIT(NULL)};
 
-static struct counter counter = {
-	.resource = BATON_RESOURCE_INIT(NULL),
-};
-
-static void *increment(void *arg)
+static void *add(void *arg)
 {
 	struct counter *self = arg;
 
-	self->value++;
+	self->sum += 3;
 	return NULL;
 }
 
-static void *count(void *arg)
+static void *subtract(void *arg)
 {
-	int status = 0;
+	struct counter *self = arg;
 
-	for (int i = 0; i < ROUNDS && status == 0; i++) {
-		status = baton_call(&counter.resource, increment, arg, NULL);
-		if (status == 0)
-			status = baton_post(&counter.resource, increment, arg);
-	}
-	if (status != 0)
-		fprintf(stderr, "counter: %s\n", baton_error_text(status));
+	self->sum -= 1;
 	return NULL;
+}
+
+static void *change(void *arg)
+{
+	for (int i = 0; i < CHANGES; i++) {
+		baton_call_fn fn = i % 2 == 0 ? add : subtract;
+
+		if (i % 100 == 99)
+			CHECK(baton_call(&counter.resource, fn, &counter, NULL) == 0);
+		else
+			CHECK(baton_post(&counter.resource, fn, &counter) == 0);
+	}
+	return arg;
 }
 
 int main(void)
 {
-	const uint64_t expected = (uint64_t)THREADS * ROUNDS * 2;
 	struct baton_resource_stats counts;
 	pthread_t threads[THREADS];
 
 	baton_resource_set_stats(&counter.resource, &counter.stats);
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, count, &counter) != 0)
-			return 1;
+		CHECK(pthread_create(&threads[i], NULL, change, NULL) == 0);
 	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	baton_resource_close(&counter.resource);
-	if (baton_resource_await(&counter.resource) != 0)
-		return 1;
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	CHECK(baton_resource_close(&counter.resource) == 0);
+	CHECK(baton_resource_await(&counter.resource) == 0);
 	baton_resource_stats_read(&counter.stats, &counts);
-	printf("counter: %llu of %llu, %llu captures, %llu hand-offs, %llu helped\n",
-	       (unsigned long long)counter.value, (unsigned long long)expected,
-	       (unsigned long long)counts.captures, (unsigned long long)counts.handoffs,
-	       (unsigned long long)counts.helped);
-	baton_resource_deinit(&counter.resource);
-	return counter.value == expected ? 0 : 1;
+	printf("%d threads made %" PRIu64
+	       " additions and subtractions on one number, without a lock.\n",
+	       THREADS, counts.executed);
+	printf("The sum is %" PRId64 ", and should be %" PRId64 ".\n", counter.sum, EXPECTED);
+	printf("Captures: %" PRIu64
+	       " times a thread found the number idle and changed it itself.\n",
+	       counts.captures);
+	printf("Hand-offs: %" PRIu64
+	       " times a thread had done its share of the others' changes, and "
+	       "left\nthe rest to the pool.\n",
+	       counts.handoffs);
+	printf("Helped: %" PRIu64
+	       " times a thread took changes back that the pool had not begun.\n",
+	       counts.helped);
+	CHECK(counter.sum == EXPECTED && counts.executed == (uint64_t)THREADS * CHANGES);
+	return 0;
 }
