@@ -20,7 +20,7 @@ examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
 	$(Q)examples/demo.sh
 
-check-examples: $(FEATURES) $(MAINLOOP) ## the examples of single features, which check themselves
+check-examples: $(EXAMPLES) $(MAINLOOP) ## the examples, which check themselves
 	$(Q)test/examples.sh $@ $(sort $^)
 
 $(call program,test/chat/talk,test/chat/talk.c)

@@ -360,11 +360,18 @@ static void verify(void)
 	}
 	for (size_t i = 0; i < topic.published; i++)
 		interested += topic.events[i].interested;
-	printf("subscriptions: %zu events, %zu removed; %" PRIu64 " acknowledged, %" PRIu64
-	       " rolled back, %" PRIu64 " given up, %" PRIu64 " still wait\n",
-	       topic.published, topic.removed, acknowledged, rolled_back, given_up, waiting);
-	printf("subscriptions: %" PRIu64 " tasks, %" PRIu64 " captures, %" PRIu64
-	       " hand-offs, %" PRIu64 " helped\n",
+	printf("%d publishers published %zu events on one topic, for %d subscribers that come and "
+	       "go.\n",
+	       PUBLISHERS, topic.published, CLIENTS);
+	printf("%" PRIu64 " events were acknowledged, %" PRIu64 " given up by subscribers that "
+	       "left; %" PRIu64 " wait.\n",
+	       acknowledged, given_up, waiting);
+	printf("%" PRIu64 " were in flight when a client went away, and were offered again.\n",
+	       rolled_back);
+	printf("%zu were removed from the topic: no subscriber is interested any more.\n",
+	       topic.removed);
+	printf("%" PRIu64 " tasks; %" PRIu64 " captures, %" PRIu64 " hand-offs, helped %" PRIu64
+	       " times.\n",
 	       sum.executed, sum.captures, sum.handoffs, sum.helped);
 	rule(topic.published == EVENTS, "every event was published");
 	rule(interested == waiting, "topic and subscriptions agree on who is interested");

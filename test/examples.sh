@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the examples of single features, each of which checks itself: it says what it shows, and its
-# exit status is 0 if that was so. An example that prints always the same with --deterministic has
-# its output in test/examples/NAME.txt.
+# Runs the examples, each of which checks itself: it says what it shows, and its exit status is 0 if
+# that was so. An example that prints always the same with --deterministic has its output in
+# test/examples/NAME.txt.
 #
 #	examples.sh LABEL EXECUTABLE...
 #
