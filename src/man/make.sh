@@ -22,7 +22,8 @@ for name in $names; do
 	library=${map:+-$(basename "$map" .map)}
 	awk -v out="$manual" -v date="$date" -v version="$version" -v headers="$names" \
 		-v library="baton$library" \
-		-f "$from/pages.awk" -f "$from/text.awk" "include/baton/$name.h"
+		-f "$from/pages.awk" -f "$from/header.awk" \
+		-f "$from/text.awk" "include/baton/$name.h"
 done
 
 # baton(7) lists the headers' pages, each with the line that its NAME section has.
