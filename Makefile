@@ -219,7 +219,8 @@ SHARED := $(call shared_files,build/libbaton)
 # What is installed, and where to: install and uninstall both go by this list.
 PC_FILES = build/pkgconfig/baton.pc $(COMPANIONS_MADE:%=build/pkgconfig/baton-%.pc)
 CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
-MAN_PAGES = $(addprefix man,$(shell awk -v list=1 $(patsubst %,-f src/man/%.awk,pages header text) \
+MAN_PAGES = $(addprefix man,$(shell \
+	awk -v list=1 $(patsubst %,-f src/man/%.awk,pages header types text) \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))

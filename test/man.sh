@@ -31,6 +31,13 @@ for name in $(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $maps); do
 	[ -s "$manual/man3/$name.3" ] || complain "$name: no page, no comment?"
 done
 
+# So has each struct, union and enum, and each type of a function.
+for name in $(sed -n -e 's/^\(struct\|union\|enum\) \(baton_[a-z0-9][a-z0-9_]*\) {.*/\2/p' \
+	-e 's/^typedef .*(\*\(baton_[a-z0-9_]*\))(.*/\1/p' include/baton/*.h); do
+	[ -s "$manual/man3/$name.3" ] || [ "$name" = baton_inline_way ] ||
+		complain "$name: no page, no comment?"
+done
+
 for link in $(cd "$manual" && grep -l '^[.]so ' man3/*.3); do
 	target=$(sed -n 's/^[.]so //p' "$manual/$link")
 	[ -s "$manual/$target" ] || complain "$link leads to $target, which is not there"

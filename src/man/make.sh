@@ -22,7 +22,7 @@ for name in $names; do
 	library=${map:+-$(basename "$map" .map)}
 	awk -v out="$manual" -v date="$date" -v version="$version" -v headers="$names" \
 		-v library="baton$library" \
-		-f "$from/pages.awk" -f "$from/header.awk" \
+		-f "$from/pages.awk" -f "$from/header.awk" -f "$from/types.awk" \
 		-f "$from/text.awk" "include/baton/$name.h"
 done
 

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-# Makes manual pages out of a public header: baton-NAME(7) out of the header's first comment and its
-# types, and a page of section 3 out of each comment that stands before functions. The pages are in
+# Makes manual pages out of a public header: baton-NAME(7) out of the header's first comment, and a
+# page of section 3 out of each comment that stands before functions or types. The pages are in
 # mdoc(7).
 #
 #	awk -v out=DIR -v date='November 22, 2026' -v version=0.3.0 -v headers='future task ...' \
 #		-v library=baton \
-#		-f pages.awk -f header.awk -f text.awk include/baton/future.h
+#		-f pages.awk -f header.awk -f types.awk -f text.awk include/baton/future.h
 #	awk -v list=1 -f pages.awk ... include/baton/*.h	prints the pages' names
 #
 # A section whose heading says "not for programs" has no pages.
 #
 # What the comments must look like is what STYLE asks of them: a comment stands directly before its
 # declarations; a blank line ends them; what is indented by a tab, or has a |, is a figure; "  -EX
-# text" is a row of a list; a label (LABELS) stands at the beginning of a sentence.
+# text" is a row of a list; a label (LABELS) stands at the beginning of a sentence. "Corner cases."
+# begins the last paragraphs of a comment, which are a section of their own at the page's end.
 
 BEGIN {
 	LABELS = "Thread safety|Blocking|Ownership|Ordering|Progress|Cost|Source|Lifetime|" \
@@ -37,6 +38,7 @@ function finish(	i)
 	end_item()
 	for (i = 1; i <= items; i++)
 		find_names(i)
+	share_pages()
 	if (list) {
 		print "7/baton-" header ".7"
 		for (i = 1; i <= items; i++)
@@ -46,6 +48,8 @@ function finish(	i)
 	for (i = 1; i <= items; i++)
 		if (functions[i])
 			write_function_page(i)
+		else if (has_type_page(i))
+			write_type_page(i)
 	write_header_page()
 	for (i = 1; i <= items; i++)
 		delete functions[i]
@@ -53,12 +57,18 @@ function finish(	i)
 
 function list_pages(i,	k)
 {
+	if (has_type_page(i))
+		for (k = 1; k <= types[i]; k++)
+			print "3/" type_name(type[i, k]) ".3"
 	if (!functions[i])
 		return
 	for (k = 1; k <= functions[i]; k++)
 		print "3/" name[i, k] ".3"
 	for (k = 1; k <= macros[i]; k++)
 		print "3/" macro_name(i, k) ".3"
+	for (k = 1; k <= types[i]; k++)
+		if (is_linked(i, k))
+			print "3/" type_name(type[i, k]) ".3"
 }
 
 # ---- Writing pages ----
@@ -92,7 +102,7 @@ function put_lines(text)
 	printf "%s", text >page
 }
 
-function write_function_page(i,	k, first, argument)
+function write_function_page(i,	k, first, saved)
 {
 	first = name[i, 1]
 	begin_page(first, first, 3)
@@ -115,24 +125,42 @@ function write_function_page(i,	k, first, argument)
 	for (k = 1; k <= macros[i]; k++)
 		write_macro(macro[i, k])
 	for (k = 1; k <= types[i]; k++)
-		write_literal(public_part(type[i, k]))
+		write_literal(without_comments(public_part(type[i, k])))
 	put(".Sh DESCRIPTION")
-	if (title ~ /\nExperimental: /)
-		put("Experimental, see\n.Xr baton\\-" header " 7 .\n.Pp")
-	write_text(with_threads(docs[i], functions[i]))
+	say_experimental()
+	write_text(with_threads(before_corners(docs[i]), functions[i]))
 	# A function that returns an int says which errors (check-man).
 	if (functions[i] && docs[i] !~ /(Errors|Returns):/ && proto[i, 1] !~ /^int /) {
 		put(".Sh ERRORS")
 		put("None.")
 	}
-	put(".Sh SEE ALSO")
-	put(".Xr baton 7 ,")
-	put(".Xr baton\\-" header " 7")
+	saved = corners
+	for (k = 1; k <= types[i]; k++)
+		write_members(type[i, k], types[i] > 1)
+	corners = saved
+	write_corners()
+	see_also()
 	close(page)
 	for (k = 2; k <= functions[i]; k++)
 		write_link(name[i, k], first)
 	for (k = 1; k <= macros[i]; k++)
 		write_link(macro_name(i, k), first)
+	for (k = 1; k <= types[i]; k++)
+		if (is_linked(i, k))
+			write_link(type_name(type[i, k]), first)
+}
+
+function say_experimental()
+{
+	if (title ~ /\nExperimental: /)
+		put("Experimental, see\n.Xr baton\\-" header " 7 .\n.Pp")
+}
+
+function see_also()
+{
+	put(".Sh SEE ALSO")
+	put(".Xr baton 7 ,")
+	put(".Xr baton\\-" header " 7")
 }
 
 # Where the header says for all its functions, or for those of a type, which threads may call them,
@@ -199,7 +227,7 @@ function write_macro(text,	at, parameters, n, parts, k)
 	put(".Fc")
 }
 
-function write_header_page(	i, k, any, upper)
+function write_header_page(	i, k, any, saved)
 {
 	begin_page("baton-" header, "baton-" header, 7)
 	self = ""
@@ -210,37 +238,52 @@ function write_header_page(	i, k, any, upper)
 	put(".Sh SYNOPSIS")
 	put(".In baton/" header ".h")
 	put(".Sh DESCRIPTION")
-	write_text(title)
+	write_text(before_corners(title))
+	saved = corners
 	any = 0
 	for (i = 1; i <= items; i++) {
-		if (functions[i] || !(types[i] + macros[i]))
+		if (functions[i] || types[i] || !macros[i])
 			continue
 		if (!any++)
-			put(".Sh TYPES AND CONSTANTS")
+			put(".Sh CONSTANTS")
 		else
 			put(".Pp")
 		if (docs[i] != "")
 			write_text(docs[i])
-		for (k = 1; k <= types[i]; k++)
-			write_literal(public_part(type[i, k]))
 		for (k = 1; k <= macros[i]; k++)
 			write_macro(macro[i, k])
 	}
 	any = 0
 	for (i = 1; i <= items; i++)
+		for (k = 1; has_type_page(i) && k <= types[i]; k++) {
+			if (!any++)
+				begin_references("TYPES")
+			put(".It Xr " type_name(type[i, k]) " 3")
+			put(k == 1 ? summary(docs[i]) : "see " type_name(type[i, 1]))
+		}
+	if (any)
+		put(".El")
+	any = 0
+	for (i = 1; i <= items; i++)
 		for (k = 1; k <= functions[i]; k++) {
-			if (!any++) {
-				put(".Sh FUNCTIONS")
-				put(".Bl -tag -width baton_future_wait_all_or_cancel -compact")
-			}
+			if (!any++)
+				begin_references("FUNCTIONS")
 			put(".It Xr " name[i, k] " 3")
 			put(k == 1 ? summary(docs[i]) : "see " name[i, 1])
 		}
 	if (any)
 		put(".El")
+	corners = saved
+	write_corners()
 	put(".Sh SEE ALSO")
 	put(".Xr baton 7")
 	close(page)
+}
+
+function begin_references(heading)
+{
+	put(".Sh " heading)
+	put(".Bl -tag -width baton_future_wait_all -compact")
 }
 
 # A type without its private members.

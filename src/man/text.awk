@@ -33,6 +33,30 @@ function summary(text,	at)
 	return text == "" ? header : escaped(text)
 }
 
+# The text before the paragraph that begins with "Corner cases."; `corners`: that paragraph and what
+# follows it.
+function before_corners(text,	at)
+{
+	corners = ""
+	at = match("\n" text, /\n(\n)?Corner cases[.:]( |\n|$)/)
+	if (!at)
+		return text
+	corners = substr(text, at)
+	sub(/^\n*Corner cases[.:][ \n]*/, "", corners)
+	text = substr(text, 1, at - 1)
+	sub(/\n+$/, "", text)
+	return text
+}
+
+function write_corners()
+{
+	if (corners == "")
+		return
+	put(".Sh CORNER CASES")
+	write_text(corners)
+	corners = ""
+}
+
 # Paragraphs and figures in order; labelled sentences come after them, the errors last.
 function write_text(text,	n, lines, k, paragraph, figure)
 {
@@ -90,9 +114,9 @@ function write_paragraph(text,	n, sentences, k, first)
 			continue
 		}
 		if (label != "") {
-			if (label_text[labels] == "" && sentences[k] !~ /^(fn|[^ ]*[_(])/)
-				sentences[k] = toupper(substr(sentences[k], 1, 1)) \
-					substr(sentences[k], 2)
+			if (label_text[labels] == "" && label ~ /^(Errors|Returns)$/ && \
+			    sentences[k] !~ /^(fn|[^ ]*[_(])/)
+				sentences[k] = capital(sentences[k])
 			label_text[labels] = label_text[labels] marked(sentences[k])
 			continue
 		}
@@ -113,7 +137,7 @@ function by_sentence(text)
 }
 
 # A figure is a list if its first line is "  word  text", otherwise it is shown as it is.
-function write_figure(text,	n, lines, k, shown, row, tag)
+function write_figure(text,	n, lines, k, shown, row, tag, width)
 {
 	sub(/\n+$/, "", text)
 	n = split(text, lines, "\n")
@@ -123,13 +147,14 @@ function write_figure(text,	n, lines, k, shown, row, tag)
 			shown = shown guarded(escaped(lines[k])) "\n"
 		shown = shown ".Ed\n"
 	} else {
-		shown = ".Bl -tag -width Ds\n"
-		row = ""
+		shown = row = width = ""
 		for (k = 1; k <= n; k++) {
 			if (match(lines[k], /^ ? ? ? ?[^ ]+( [^ ]+)*  +/)) {
 				tag = substr(lines[k], 1, RLENGTH)
 				lines[k] = substr(lines[k], RLENGTH + 1)
 				gsub(/^ +| +$/, "", tag)
+				if (length(tag) > length(width) && length(tag) <= 14)
+					width = tag
 				if (row != "")
 					shown = shown marked(row)
 				row = lines[k]
@@ -139,7 +164,9 @@ function write_figure(text,	n, lines, k, shown, row, tag)
 				row = row " " lines[k]
 			}
 		}
-		shown = shown marked(row) ".El\n"
+		gsub(/./, "x", width)
+		shown = ".Bl -tag -width " (width == "" ? "Ds" : width) " -compact\n" shown \
+			marked(row) ".El\n"
 	}
 	if (label != "") {
 		label_text[labels] = label_text[labels] shown
@@ -155,9 +182,14 @@ function write_labels(	k, any)
 	for (k = 1; k <= labels; k++) {
 		if (label_name[k] == "Errors" || label_name[k] == "Returns")
 			continue
-		if (!any++)
-			put(".Bl -tag -width Ds")
-		put(".It Sy " label_name[k])
+		if (!any++) {
+			if (written) {
+				put_lines(".Pp\n")
+				held = 0
+			}
+			put(".Bl -inset -compact")
+		}
+		put(".It Sy " label_name[k] " :")
 		put_lines(label_text[k])
 	}
 	if (any)
@@ -172,14 +204,14 @@ function write_labels_of(wanted, heading,	k, any)
 	for (k = 1; k <= labels; k++)
 		if (label_name[k] == wanted) {
 			if (!any++) # mandoc knows these sections in the pages of functions alone
-				put(self == "" ? ".Ss " capital(heading) : ".Sh " heading)
+				put(self == "" ? ".Ss " capital(tolower(heading)) : ".Sh " heading)
 			put_lines(label_text[k])
 		}
 }
 
-function capital(heading)
+function capital(text)
 {
-	return substr(heading, 1, 1) tolower(substr(heading, 2))
+	return toupper(substr(text, 1, 1)) substr(text, 2)
 }
 
 # Sentences as lines of mdoc.
