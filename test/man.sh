@@ -111,8 +111,45 @@ for page in baton_submit baton_future_wait BATON_TASK_INIT; do
 		awk '{gsub(/.\010/, ""); print}' | grep -q "$page" ||
 		complain "man $page shows nothing"
 done
+
+# The HTML: each link leads to a page, or to a place in its own page; the index has each page.
 for link in $(cat "$html"/*.html | grep -o 'href="[a-zA-Z_][^":#]*[.]html"' | sort -u); do
 	target=${link#href=\"}
 	[ -s "$html/${target%\"}" ] || complain "$link leads nowhere"
 done
+for page in "$html"/*.html; do
+	[ ! -L "$page" ] || continue
+	grep -o ' id="[^"]*"' "$page" | sed 's/.*="/#/' >"$tmp"
+	for place in $(grep -o 'href="#[^"]*"' "$page" | sed 's/href="//' | tr -d '"' | sort -u); do
+		grep -qxF "$place\"" "$tmp" || complain "${page##*/}: $place leads nowhere"
+	done
+	name=${page##*/}
+	[ "$name" = index.html ] || grep -q "href=\"$name\"" "$html/index.html" ||
+		complain "index.html has no link to $name"
+	grep -q '<script src="names.js">' "$page" || complain "$name has no search box"
+done
+
+# What the search box finds.
+if command -v node >/dev/null 2>&1; then
+	{
+		cat "$html/names.js" src/man/search.js
+		cat <<-'END'
+		function check(query, wanted) {
+			var found = find(query);
+			if ((found.length ? found[0][0] : "") !== wanted)
+				console.log(query + ": found " + found[0] + ", wanted " + wanted);
+		}
+		check("baton_submit", "baton_submit");
+		check("Baton_Submit(3)", "baton_submit");
+		check("BATON_TASK_INIT", "BATON_TASK_INIT");
+		check("resource_config", "baton_resource_config");
+		check("future wait until", "baton_future_wait_until");
+		check("no such thing", "");
+		check("", "");
+		END
+	} | node - >"$tmp" 2>&1 || complain "search.js does not run"
+	while read -r answer; do
+		complain "search: $answer"
+	done <"$tmp"
+fi
 exit $bad

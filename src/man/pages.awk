@@ -102,7 +102,7 @@ function put_lines(text)
 	printf "%s", text >page
 }
 
-function write_function_page(i,	k, first, saved)
+function write_function_page(i,	k, first, named, saved)
 {
 	first = name[i, 1]
 	begin_page(first, first, 3)
@@ -111,10 +111,15 @@ function write_function_page(i,	k, first, saved)
 	for (k = 1; k <= functions[i]; k++)
 		own[name[i, k]] = 1
 	put(".Sh NAME")
-	for (k = 1; k <= functions[i]; k++)
-		put(".Nm " name[i, k] (k < functions[i] + macros[i] ? " ," : ""))
+	named = name[i, 1]
+	for (k = 2; k <= functions[i]; k++)
+		named = named " ,\n.Nm " name[i, k]
 	for (k = 1; k <= macros[i]; k++)
-		put(".Nm " macro_name(i, k) (k < macros[i] ? " ," : ""))
+		named = named " ,\n.Nm " macro_name(i, k)
+	for (k = 1; k <= types[i]; k++)
+		if (is_linked(i, k))
+			named = named " ,\n.Nm " type_name(type[i, k])
+	put(".Nm " named)
 	put(".Nd " summary(docs[i]))
 	put(".Sh LIBRARY")
 	put(library " (lib" library ", \\-l" library ")")
