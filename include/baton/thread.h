@@ -35,6 +35,8 @@
 #ifndef BATON_THREAD_H
 #define BATON_THREAD_H
 
+#include <stddef.h>
+
 #include <baton/attributes.h>
 
 #ifdef __cplusplus
@@ -49,6 +51,22 @@ extern "C" {
  * Thread safety: any thread, for itself. Blocking: never. Errors: -ENOMEM. -ECHILD.
  */
 BATON_MUST_USE int baton_thread_attach(void);
+
+/*
+ * Memory for a task of the caller's own that is made for one submit, and for what goes with the
+ * task: a node, as baton_post() has. Nodes come from a cache of the calling thread, and go back to
+ * it, whichever thread frees them: so a thread that submits again and again allocates nothing.
+ *
+ * alloc: sets `*node` to memory of at least `size` bytes, aligned to 16. `size` is at most
+ * BATON_NODE_MAX (asserted). free: gives the node back.
+ *
+ * Thread safety: any thread; free: also another one than alloc. Blocking: never.
+ * Errors: *node is untouched: -ENOMEM. -ECHILD.
+ */
+BATON_MUST_USE int baton_node_alloc(size_t size, void **node) BATON_NONNULL;
+void baton_node_free(void *node) BATON_NONNULL;
+
+#define BATON_NODE_MAX 112
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,12 @@
 #include "thread/node.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "thread/thread.h"
 
+#include <baton/thread.h>
+
+#include <errno.h>
 #include <stdlib.h>
 
 /* The most nodes in each of a cache's two lists, `nodes` and `returned`, and in a parcel (five full
@@ -398,4 +402,30 @@ void baton__node_free(void *body)
 	node->next = home->nodes;
 	home->nodes = node;
 	home->count++;
+}
+
+_Static_assert(BATON_NODE_MAX == BATON__NODE_BODY_SIZE, "what thread.h promises");
+
+BATON_EXPORT int baton_node_alloc(size_t size, void **node)
+{
+	void *body;
+	int error;
+
+	BATON__NEED(node, "there is no place for the node");
+	BATON_REQUIRE(size <= BATON_NODE_MAX,
+	              "a node has at most BATON_NODE_MAX bytes: allocate what is larger");
+	error = baton__thread_attach();
+	if (error)
+		return error;
+	body = baton__node_alloc(size);
+	if (!body)
+		return -ENOMEM;
+	*node = body;
+	return 0;
+}
+
+BATON_EXPORT void baton_node_free(void *node)
+{
+	BATON__NEED(node, "the node is NULL");
+	baton__node_free(node);
 }

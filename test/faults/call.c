@@ -218,6 +218,25 @@ SCENARIO(call, attach)
 	resource_end(&resource);
 }
 
+static void *allocate_nodes(void *arg)
+{
+	const size_t sizes[] = {1, BATON_NODE_MAX};
+
+	for (size_t i = 0; i < 2; i++) {
+		void *node = NULL;
+
+		INSIST(baton_node_alloc(sizes[i], &node), !node);
+		memset(node, 1, sizes[i]);
+		USE(baton_node_free(node));
+	}
+	return arg;
+}
+
+SCENARIO(call, node)
+{
+	elsewhere(allocate_nodes, NULL);
+}
+
 static int found;
 
 static void *find(void *arg)

@@ -253,6 +253,8 @@ static const struct function {
 	{"baton_cancel_requested", {0}},
 	/* baton/thread.h */
 	{"baton_thread_attach", {FIRST}},
+	{"baton_node_alloc", {FIRST, ENOMEM}},
+	{"baton_node_free", {0}},
 	/* baton/mainloop.h */
 	{"baton_io_init", {0}},
 	{"baton_io_set_dropped", {0}},

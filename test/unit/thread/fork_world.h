@@ -59,6 +59,7 @@ struct world {
 	struct baton_future queued;   /* its future */
 	struct baton_future promise;  /* pending */
 	struct baton_future *waiting; /* pending: behind the holder of `held`, or in `slow` */
+	void *node;
 	struct baton_timers *wheel[WHEELS];
 	struct baton_timer timer[WHEELS]; /* armed for a far time; `slow`'s */
 	struct baton_timer expired;       /* its run waits in `slow` */
@@ -387,6 +388,7 @@ static void world_begin(bool busy)
 	modules_begin();
 	tasks_begin();
 	watches_begin();
+	MUST(baton_node_alloc(1, &world.node) == 0);
 	if (busy)
 		make_busy();
 	else
@@ -409,6 +411,7 @@ static void world_end(void)
 		thread_join(world.thread[--world.threads]);
 	(void)baton_manual_run(world.manual, 0);
 	cr_assert_eq(baton_future_wait(world.waiting), 0);
+	baton_node_free(world.node);
 	cr_assert_eq(baton_future_state(&world.queued), BATON_DONE, "the parent goes on");
 }
 

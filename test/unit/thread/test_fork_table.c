@@ -80,6 +80,7 @@ static union {
 	struct baton_limbo *limbo;
 	struct baton_fan_out *fan_out;
 	struct baton_job *jobs;
+	void *node;
 	size_t size;
 	struct baton_deadlock_link links[1];
 	const char *names[1];
