@@ -42,7 +42,8 @@ demo-queue: $(QUEUE) | build/deps/redis ## jobs through a queue over Redis; back
 
 # ---- Its tests, on a redis-server that each test starts; under sanitizers the shim runs them ----
 REDIS_TESTS := $(wildcard test/redis/*.c)
-$(call redis_program,redis/tests,$(REDIS_TESTS),-lsqlite3 -lcriterion,$$(REDIS_WRAP))
+$(call redis_program,redis/tests,$(REDIS_TESTS) $(TEST_SUPPORT),-lsqlite3 -lcriterion,\
+	$$(REDIS_WRAP))
 $(call redis_program,redis/tests,$(REDIS_TESTS) test/shim/main.c,-lsqlite3 -lm,$$(REDIS_WRAP),\
 	build/asan build/tsan)
 

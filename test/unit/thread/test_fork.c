@@ -3,6 +3,7 @@
  * fork: in the child of a process with a pool or a running task, calls are refused clearly, and
  * never hang (an alarm would end the child). A child that was forked before the first use works.
  */
+#include "child.h"
 #include "fixture.h"
 #include "misuse.h"
 
@@ -29,7 +30,7 @@ static int in_child(int (*check)(void *), void *arg)
 	child = fork();
 	MUST(child >= 0);
 	if (child == 0) {
-		alarm(5 * BATON_TEST_SCALE);
+		child_begins();
 		_exit(check(arg));
 	}
 	while (waitpid(child, &status, 0) < 0)

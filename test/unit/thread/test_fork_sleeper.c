@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fork while other threads of the parent sleep in waits: they are not in the child. */
+#include "child.h"
 #include "stash.h"
 
 #include <sys/wait.h>
@@ -95,7 +96,7 @@ Test(fork_sleeper, the_parents_sleepers_take_no_nudge_in_the_child, .timeout = 1
 	child = fork();
 	MUST(child >= 0);
 	if (child == 0) {
-		alarm(5 * BATON_TEST_SCALE);
+		child_begins();
 		_exit(waiter_is_nudged());
 	}
 	while (waitpid(child, &status, 0) < 0)

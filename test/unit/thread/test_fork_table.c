@@ -6,6 +6,7 @@
  * tasks, callbacks and locks of the library. The thread that forks has used baton, or has not, or
  * is inside a task.
  */
+#include "child.h"
 #include "fork_world.h"
 
 #include <baton/call.h>
@@ -228,7 +229,7 @@ static void answer(const struct row *row, int to)
 	signal(SIGABRT, SIG_DFL); /* a sanitizer's, or the test's */
 	fresh_begin();
 	ran = 0;
-	alarm(1 * BATON_TEST_SCALE);
+	child_begins();
 	told.answer = row->call();
 	told.changed = ran || out.pointer || baton_future_state(&world.queued) != BATON_PENDING;
 	MUST(write(to, &told, sizeof(told)) == sizeof(told));
