@@ -25,24 +25,27 @@ round=0
 while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))
 	: >"$directory/acknowledged"
-	mkfifo "$directory/pipe"
-	cat "$directory/pipe" >"$directory/acknowledged" &
+	rm -f "$directory/victim"
+	{
+		"$program" --until-killed "$directory/rows.db" &
+		echo $! >"$directory/victim"
+		wait
+	} 2>/dev/null | cat >"$directory/acknowledged" &
 	reader=$!
-	"$program" --until-killed "$directory/rows.db" >"$directory/pipe" &
-	victim=$!
+	while [ ! -s "$directory/victim" ]; do
+		sleep 0.01
+	done
 	# From before its first commit to some hundred later.
 	sleep "0.$((round % 4))$((round * 7 % 10))"
 	# Not killed before it has acknowledged anything, save in every fifth round.
 	tries=0
 	while [ $((round % 5)) -ne 0 ] && [ ! -s "$directory/acknowledged" ] &&
-		[ "$tries" -lt 100 ]; do
+		[ "$tries" -lt 1200 ]; do
 		sleep 0.05
 		tries=$((tries + 1))
 	done
-	kill -9 "$victim"
-	wait "$victim" 2>/dev/null
+	kill -9 "$(cat "$directory/victim")"
 	wait "$reader"
-	rm -f "$directory/pipe"
 	cat "$directory/acknowledged" >>"$directory/all"
 	if "$program" --check "$directory/rows.db" <"$directory/acknowledged" \
 		>"$directory/said" 2>&1; then

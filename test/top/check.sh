@@ -75,7 +75,7 @@ has_runs()
 
 is_so()
 {
-	python3 - "$tmp/shown" "$wanted" <<'END'
+	python3 - "$tmp/shown" "$wanted" 2>"$tmp/why" <<'END'
 import json, sys
 board = json.load(open(sys.argv[1]))
 by = {r['name']: r for r in board['resources']}
