@@ -219,7 +219,7 @@ static void asks_to_wait(void *arg)
 {
 	struct refusals *refused = arg;
 	struct baton_future *futures[] = {&refused->promise};
-	const uint64_t soon = deadline_in_ms(10000);
+	const uint64_t soon = deadline_in_ms(60000);
 	int *answer = refused->answers;
 
 	*answer++ = baton_future_wait(&refused->promise);

@@ -72,7 +72,7 @@ static void *wait_for_promise(void *arg)
 static int wait_for_thread(struct baton_task *task)
 {
 	struct awaited *awaited = baton_container_of(task, struct awaited, task);
-	const uint64_t end = now_ns() + UINT64_C(5000000000);
+	const uint64_t end = deadline_in_ms(60000);
 
 	while (!awaited->seen && now_ns() < end) {
 		awaited->seen = atomic_load(&awaited->awake);

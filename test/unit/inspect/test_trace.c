@@ -84,8 +84,11 @@ static void *nothing(void *arg)
 
 static struct baton_future promise = BATON_FUTURE_INIT;
 
+static atomic_int waiter_id;
+
 static void *wait_for_promise(void *arg)
 {
+	atomic_store(&waiter_id, thread_id());
 	cr_assert_eq(baton_future_wait(&promise), 0);
 	return arg;
 }
@@ -106,7 +109,8 @@ Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
 		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	release(&occupant);
 	cr_assert_eq(baton_resource_await(&resource), 0);
-	usleep(10000);
+	until_at_least(&waiter_id, 1);
+	until_asleep(atomic_load(&waiter_id));
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	thread_join(waiter);
 	stop();

@@ -341,7 +341,7 @@ static int caller_run(struct baton_task *task)
  * mark cancels must not wait, on this thread, for what this thread has suspended. */
 Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 {
-	uint64_t deadline = deadline_in_ms(5000);
+	uint64_t deadline = deadline_in_ms(60000);
 
 	/* Cancelled before: without and with a deadline; and meanwhile. */
 	for (int round = 0; round < 3; round++) {

@@ -198,7 +198,7 @@ Test(suspend_lower, calls_run_and_awaits_wait, .timeout = 10)
 /* The resource is not released meanwhile: it rests. */
 Test(suspend_lower, an_await_of_what_is_over_does_not_wait_for_the_resume, .timeout = 10)
 {
-	const uint64_t late = deadline_in_ms(5000);
+	const uint64_t late = deadline_in_ms(60000);
 
 	begin();
 	suspend_lower(&lowered.suspension);

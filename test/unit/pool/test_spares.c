@@ -184,6 +184,7 @@ Test(spares, a_bracket_hands_over_the_lifo_slot, .timeout = 10)
 }
 
 static atomic_int blocked_now, blocked_most;
+static int together; /* no job's sleep begins before so many jobs have been blocked at once */
 
 static void deed_sleep(struct deed *deed)
 {
@@ -195,6 +196,8 @@ static void deed_sleep(struct deed *deed)
 	for (int most = atomic_load(&blocked_most);
 	     now > most && !atomic_compare_exchange_weak(&blocked_most, &most, now);)
 		continue;
+	while (atomic_load(&blocked_most) < together)
+		sched_yield();
 	nanosleep(&ms, NULL);
 	atomic_fetch_sub(&blocked_now, 1);
 	baton_blocking_end();
@@ -207,6 +210,7 @@ Test(spares, sleeping_jobs_overlap_up_to_the_bound, .timeout = 20)
 	atomic_int ran = 0;
 	struct baton_pool_stats stats;
 
+	together = 4;
 	for (int i = 0; i < 12; i++)
 		deed_submit(&deeds[i], pool, &ran, deed_sleep);
 	until_at_least(&ran, 12);

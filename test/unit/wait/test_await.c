@@ -229,7 +229,7 @@ Test(await, a_task_may_await_another_resource, .timeout = 10)
 /* The awaiter obeys the cancel mark. What the cancel sets off would make the await last longer. */
 Test(await, with_a_deadline_leaves_what_a_cancel_sets_off_to_the_executor, .timeout = 10)
 {
-	uint64_t deadline = deadline_in_ms(5000);
+	uint64_t deadline = deadline_in_ms(60000);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_continuation continuation;
 	struct baton_resource other;

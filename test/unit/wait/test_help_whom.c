@@ -252,7 +252,7 @@ Test(help_whom, a_deadline_for_what_the_helper_holds_passes, .timeout = 10)
 
 Test(help_whom, a_suspension_with_a_deadline_takes_effect_on_a_queued_resource, .timeout = 10)
 {
-	uint64_t deadline = deadline_in_ms(5000);
+	uint64_t deadline = deadline_in_ms(60000);
 	struct baton_suspension suspension;
 	struct baton_resource *resource;
 	struct scene scene;
