@@ -77,7 +77,7 @@ struct client *client_join(const char *words)
 	const char *answer;
 
 	client_say(client, "CONNECT %s", words);
-	answer = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+	answer = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 	if (answer == NULL || strncmp(answer, "CONNACK ", 8) != 0 || strcmp(answer + 9, " 0") != 0)
 		story_fail("%s: expected CONNACK, got %s", client->name,
 		           answer != NULL ? answer : "nothing");
@@ -208,7 +208,7 @@ void client_expect(struct client *client, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(words, sizeof(words), format, arguments);
 	va_end(arguments);
-	got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+	got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 	if (got == NULL)
 		story_fail("%s: expected %s, %s", client->name, words,
 		           client->ended ? "was disconnected" : "got nothing");
@@ -228,7 +228,7 @@ void client_expect_silence(struct client *client, long long milliseconds)
 
 void client_expect_closed(struct client *client, long long milliseconds)
 {
-	const char *got = client_next(client, story_scaled(milliseconds));
+	const char *got = client_next(client, story_limit(milliseconds));
 
 	if (got != NULL)
 		story_fail("%s: expected to be disconnected, got %s", client->name, got);
@@ -298,7 +298,7 @@ static void complete(struct client *client, unsigned int id)
 	client_say(client, "PUBREC %u", id);
 	snprintf(pubrel, sizeof(pubrel), "PUBREL %u", id);
 	for (unsigned int count = before;; count++) {
-		got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 		if (got == NULL || count == CLIENT_KEPT_MAX)
 			story_fail("%s: expected %s, got nothing", client->name, pubrel);
 		if (strcmp(got, pubrel) == 0) {
@@ -314,7 +314,7 @@ static void complete(struct client *client, unsigned int id)
 const char *client_receive(struct client *client)
 {
 	static char message[PACKET_WORDS_MAX];
-	const char *got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+	const char *got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 	const char *at = got != NULL ? strstr(got, " q") : NULL;
 	unsigned int id = 0;
 
@@ -344,7 +344,7 @@ void client_expect_received(struct client *client, const char *words)
 
 void client_leave(struct client *client)
 {
-	const long long deadline = story_clock() + story_scaled(CLIENT_PATIENCE_MS);
+	const long long deadline = story_clock() + story_limit(CLIENT_PATIENCE_MS);
 
 	client_say(client, "DISCONNECT");
 	while (client_read(client, deadline))

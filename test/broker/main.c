@@ -122,6 +122,11 @@ long long story_scaled(long long milliseconds)
 	return scale != NULL && atoi(scale) > 0 ? milliseconds * atoi(scale) : milliseconds;
 }
 
+long long story_limit(long long milliseconds)
+{
+	return 12 * story_scaled(milliseconds);
+}
+
 _Noreturn static void tell(const struct story *story, int fd)
 {
 	const unsigned int timeout = story->timeout > 0 ? story->timeout : TIMEOUT_DEFAULT;
@@ -135,7 +140,7 @@ _Noreturn static void tell(const struct story *story, int fd)
 		dup2(nowhere, STDERR_FILENO);
 	}
 	line_fd = fd;
-	alarm((unsigned int)story_scaled(timeout));
+	alarm((unsigned int)story_limit(timeout));
 	story->run();
 	_exit(EXIT_SUCCESS);
 }

@@ -120,7 +120,7 @@ static const char *find_said(const char *words)
 
 const char *server_await_said(const char *words)
 {
-	const long long deadline = story_clock() + story_scaled(5000);
+	const long long deadline = story_clock() + story_limit(5000);
 	const char *found;
 
 	while ((found = find_said(words)) == NULL) {
@@ -242,7 +242,7 @@ static void await_start(int from)
 				return; /* left open, so that what it prints later has a reader */
 		story_fail("the broker did not start: %s", server_said());
 	}
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 6000; i++) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		const int status = connect(fd, (const struct sockaddr *)&address, sizeof(address));
 
@@ -276,7 +276,7 @@ pid_t server_start(const char *options, unsigned int files)
 
 int server_stop(void)
 {
-	const long long deadline = story_clock() + story_scaled(5000);
+	const long long deadline = story_clock() + story_limit(5000);
 	int status;
 
 	kill(server.pid, SIGTERM);
@@ -284,7 +284,7 @@ int server_stop(void)
 		if (story_clock() > deadline) {
 			kill(server.pid, SIGKILL);
 			waitpid(server.pid, &status, 0);
-			story_fail("the broker did not end within 5 s of SIGTERM");
+			story_fail("the broker did not end within a minute of SIGTERM");
 		}
 		story_sleep(5);
 	}
@@ -315,7 +315,7 @@ unsigned int server_files(void)
 
 void server_await_files(unsigned int most, long long milliseconds)
 {
-	const long long deadline = story_clock() + story_scaled(milliseconds);
+	const long long deadline = story_clock() + story_limit(milliseconds);
 
 	while (server_files() > most) {
 		if (story_clock() > deadline)

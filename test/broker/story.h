@@ -64,7 +64,10 @@ _Noreturn __attribute__((format(printf, 1, 2))) void story_skip(const char *form
 long long story_clock(void);
 void story_sleep(long long milliseconds);
 
-/* A time limit, longer where the broker is slowed down by instrumentation (E2E_SCALE). */
+/* A time, longer where the broker is slowed down by instrumentation (E2E_SCALE). */
 long long story_scaled(long long milliseconds);
+
+/* How long to wait, on a busy machine, for what takes at most so long on an idle one. */
+long long story_limit(long long milliseconds);
 
 #endif

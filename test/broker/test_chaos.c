@@ -277,7 +277,7 @@ static void tell(unsigned int lowest_qos)
 			moved_at = story_clock();
 		else
 			story_sleep(1);
-		check(story_clock() < moved_at + story_scaled(CLIENT_PATIENCE_MS),
+		check(story_clock() < moved_at + story_limit(CLIENT_PATIENCE_MS),
 		      "%s and the others: nothing comes any more", senders[0].actor.words);
 	}
 	for (unsigned int i = 0; lowest_qos == 2 && i < PAIRS; i++)

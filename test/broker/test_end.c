@@ -66,7 +66,7 @@ static void end_by_two(int first, int second, const char *options)
 	story_sleep(600);
 	check(server_alive(&status), "ended by the first, wait status %d", status);
 	kill(server_pid(), second);
-	end = story_clock() + story_scaled(CLIENT_PATIENCE_MS);
+	end = story_clock() + story_limit(CLIENT_PATIENCE_MS);
 	while (server_alive(&status))
 		check((story_sleep(5), story_clock() < end), "it did not end");
 	check(WIFSIGNALED(status) && WTERMSIG(status) == second, "wait status %d", status);

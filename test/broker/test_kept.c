@@ -17,7 +17,7 @@ STORY(kept_session_ends_when_its_client_stays_away, .timeout = 20,
 	client = join_new("a");
 	subscribe(client, "t:1");
 	leave(client);
-	story_sleep(story_scaled(3000));
+	story_sleep(story_scaled(5000));
 	publish(publisher, 1, "t lost");
 	client = join_new("a");
 	expect_silence(client, 300);
@@ -30,7 +30,7 @@ STORY(kept_session_does_not_end_while_its_client_is_there, .timeout = 20)
 {
 	struct client *publisher, *client;
 
-	start_server(server_is_mosquitto() ? "" : "--session-expiry 1");
+	start_server(server_is_mosquitto() ? "" : "--session-expiry 2");
 	publisher = join("publisher clean");
 	client = join_new("a");
 	subscribe(client, "t:1");
@@ -39,7 +39,7 @@ STORY(kept_session_does_not_end_while_its_client_is_there, .timeout = 20)
 		client_vanish(client);
 		client = resume("a");
 	}
-	story_sleep(3000);
+	story_sleep(5000);
 	publish(publisher, 1, "t still");
 	expect_received(client, "t still");
 	leave(client);
@@ -59,7 +59,7 @@ STORY(kept_session_or_a_new_one, .timeout = 30, .mosquitto = "as above")
 	for (int i = 0; i < 8; i++) {
 		client = open_client("a");
 		say(client, "CONNECT a");
-		(void)client_next(client, CLIENT_PATIENCE_MS);
+		(void)client_next(client, story_limit(CLIENT_PATIENCE_MS));
 		subscribe(client, "t:1");
 		snprintf(words, sizeof(words), "t %d", i);
 		publish(publisher, 1, "%s", words);
@@ -115,7 +115,7 @@ STORY(kept_messages_are_limited_together, .timeout = 20, .mosquitto = "has no su
 	}
 	for (int i = 0; i < 2; i++) {
 		client = resume(i == 0 ? "a" : "b");
-		while (client_next(client, 200) != NULL)
+		while (client_next(client, 1500) != NULL)
 			counts[i]++;
 		if (i == 0)
 			leave(client);
@@ -127,7 +127,7 @@ STORY(kept_messages_are_limited_together, .timeout = 20, .mosquitto = "has no su
 	for (int i = 0; i < 200; i++)
 		publish(publisher, 1, "b %d", i);
 	client = resume("b");
-	while (client_next(client, 200) != NULL)
+	while (client_next(client, 1500) != NULL)
 		more++;
 	/* What it has not acknowledged comes again; of the rest a's share is b's now, too. */
 	check(more > 2 * counts[1] + counts[0] / 2, "%d and %d came, then %d", counts[0], counts[1],

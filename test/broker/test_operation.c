@@ -110,7 +110,7 @@ STORY(a_port_in_use_is_told, .mosquitto = "has other options")
 STORY(an_address_of_ipv6_is_told_in_brackets, .mosquitto = "has other options")
 {
 	int status;
-	const char *said = run_broker_for(1, "--host ::1 --port 0", &status);
+	const char *said = run_broker_for(3, "--host ::1 --port 0", &status);
 
 	if (strstr(said, "ssign") != NULL || strstr(said, "not supported") != NULL)
 		story_skip("there is no IPv6");
@@ -136,7 +136,7 @@ STORY(a_host_that_all_can_reach_needs_passwords_or_consent, .timeout = 30,
 		check(strstr(said, "open to everybody") != NULL, "says %s", said);
 		check(strstr(said, "listening") == NULL, "says %s", said);
 		strcat(arguments, " --allow-anonymous");
-		said = run_broker_for(1, arguments, &status);
+		said = run_broker_for(3, arguments, &status);
 		check(strstr(said, "listening") != NULL, "says %s", said);
 	}
 }
@@ -162,7 +162,7 @@ STORY(an_address_that_a_host_has_twice_is_taken_once, .timeout = 20,
 	}
 	snprintf(command, sizeof(command),
 	         "exec 2>&1; timeout --preserve-status %lld %s exec %s --host twice --port 0'",
-	         story_scaled(1), with, server_path());
+	         story_scaled(3), with, server_path());
 	said = run(command, &status);
 	unlink(path);
 	check(status == 0, "wait status %d: %s", status, said);
@@ -172,7 +172,7 @@ STORY(an_address_that_a_host_has_twice_is_taken_once, .timeout = 20,
 /* The log says why the broker has closed a connection, and not that the client has. */
 static void told_why(const char *connect, const char *words)
 {
-	const long long end = story_clock() + story_scaled(CLIENT_PATIENCE_MS);
+	const long long end = story_clock() + story_limit(CLIENT_PATIENCE_MS);
 	struct client *client = open_client("stranger");
 
 	say(client, "%s", connect);
@@ -194,7 +194,7 @@ STORY(streams_may_be_closed, .mosquitto = "has other options")
 {
 	int status;
 
-	run_broker_for(1, "--port 0 <&- >&- 2>&-", &status);
+	run_broker_for(3, "--port 0 <&- >&- 2>&-", &status);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
 }
 
@@ -269,7 +269,7 @@ STORY(figures_of_the_broker, .timeout = 20)
 	client = join("a clean");
 	subscribe(client, "^$SYS/broker/+/count:0 ^$SYS/broker/clients/total:0");
 	while (seen != 7) {
-		got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 		check(got != NULL, "not all figures came: %u", seen);
 		for (unsigned int i = 0; i < 3; i++)
 			if (strstr(got, expected[i]) != NULL)
@@ -289,7 +289,7 @@ static bool sessions_are_counted(const char *options)
 	client = join("a clean");
 	subscribe(client, "^$SYS/broker/baton/+/tasks:0");
 	while (rounds < 2) {
-		got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 		check(got != NULL, "not all figures came");
 		rounds += strstr(got, "baton/all/tasks") != NULL;
 		seen = seen || strstr(got, "baton/sessions/tasks") != NULL;
@@ -349,7 +349,7 @@ STORY(figures_of_topics_are_those_of_the_board, .timeout = 20, .mosquitto = "has
 	subscribe(client, "^$SYS/broker/baton/topics/tasks:0");
 	/* The first may be retained, and the second counted before `before`. */
 	for (int i = 0; i < 3; i++) {
-		const char *got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		const char *got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 
 		check(got != NULL && strstr(got, topic) != NULL, "no figures came");
 		said = strtoull(strstr(got, topic) + sizeof(topic) - 1, NULL, 10);

@@ -158,7 +158,7 @@ STORY(pubrec_precedes_the_delivery, .timeout = 20)
 		say(client, "PUBLISH q2 id%u t %u", i, i);
 		expect(client, "PUBREC %u", i);
 		say(client, "PUBREL %u", i);
-		got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 		check(got != NULL, "expected PUBCOMP or a message");
 		if (got[3] == 'C')
 			expect(client, "PUBLISH q0 t %u", i);

@@ -203,7 +203,7 @@ static bool take(struct reader *reader, const char *got, int last)
 static void read_until(struct reader *reader, const char *answer, int last)
 {
 	for (;;) {
-		const char *got = client_next(reader->client, story_scaled(CLIENT_PATIENCE_MS));
+		const char *got = client_next(reader->client, story_limit(CLIENT_PATIENCE_MS));
 
 		right(got != NULL, "%s got nothing, not %s %d (%d is next)", reader->name,
 		      answer != NULL ? answer : "number", last, reader->next);
@@ -292,7 +292,7 @@ static void clear(void)
 	race.said++;
 	say(race.publishers[race.publisher], "PUBLISH retain q1 id%d %s ", race.said, race.topic);
 	await_accepted();
-	got = client_next(steady->client, story_scaled(CLIENT_PATIENCE_MS));
+	got = client_next(steady->client, story_limit(CLIENT_PATIENCE_MS));
 	right(got != NULL && sscanf(got, "PUBLISH q1 id%u n", &id) == 1, "%s got %s", steady->name,
 	      got != NULL ? got : "nothing");
 	say(steady->client, "PUBACK %u", id);
@@ -337,7 +337,7 @@ _Noreturn static void disturb(unsigned int number)
 		say(client, "UNSUBSCRIBE 2 z0/+/x z1/+/x z2/+/x z3/# z4/# z%u/y%u/x n%u/x/y",
 		    below(5), below(20), below(9));
 		do {
-			got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+			got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 			if (got == NULL)
 				_exit(EXIT_FAILURE);
 		} while (strcmp(got, "UNSUBACK 2") != 0);

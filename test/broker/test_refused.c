@@ -97,7 +97,7 @@ static void acknowledge_wrongly(const char *words)
 	subscribe(client, "t:1");
 	say(client, "PUBLISH q0 t x");
 	say(client, "PUBLISH q1 id1 t x");
-	client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+	client_next(client, story_limit(CLIENT_PATIENCE_MS));
 	expect(client, "PUBACK 1");
 	expect(client, "PUBLISH q1 id1 t x");
 	say(client, "%s", words);

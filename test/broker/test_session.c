@@ -14,7 +14,7 @@ static void leave_session(const char *id, const char *filters)
 
 	subscribe(client, filters);
 	leave(client);
-	story_sleep(story_scaled(30)); /* the socket is closed; but is the session told? */
+	story_sleep(story_scaled(300)); /* the socket is closed; but is the session told? */
 }
 
 STORY(session_present_is_told)
@@ -128,7 +128,7 @@ STORY(session_says_again_with_dup_in_order)
 	say(client, "PUBACK 3");
 	ping(client); /* so that it has been read */
 	client_kill(client);
-	story_sleep(story_scaled(100)); /* else five is sent, and said again, too */
+	story_sleep(story_scaled(500)); /* else five is sent, and said again, too */
 	publish(publisher, 1, "t five");
 	client = resume("a");
 	expect(client, "PUBLISH dup q1 id1 t one");
@@ -263,7 +263,7 @@ STORY(session_killed_while_it_receives_loses_nothing, .timeout = 20)
 		check(round < 1000, "no end: %d came", next);
 		client = resume("a");
 		for (int step = 0; step < 7 + round % 4; step++) {
-			const char *got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+			const char *got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 			unsigned int id;
 			int number;
 
@@ -288,7 +288,7 @@ STORY(session_killed_while_it_receives_loses_nothing, .timeout = 20)
 		if (round % 2 == 1)
 			say(client, "PINGREQ");
 		for (const char *got = ""; round % 2 == 1 && strcmp(got, "PINGRESP") != 0;) {
-			got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+			got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
 			check(got != NULL, "no PINGRESP");
 		}
 		client_vanish(client);

@@ -103,8 +103,11 @@ static void stop_behind_a_look(pid_t thread)
 	}
 }
 
-/* Keep alive is 1 s, so that 1.5 s of silence are the most. The alarm for the CONNECT, at 1.5 s, is
- * too early after the first PINGREQ: nobody is late then. */
+/*
+ * Keep alive is 3 s, so that 4.5 s of silence are the most. The alarm for the CONNECT, at 4.5 s, is
+ * too early after the first PINGREQ, at 1 s: nobody is late then. The broker is stopped from then
+ * until 7 s.
+ */
 STORY(stopped_broker_closes_nobody_who_has_sent_in_time, .timeout = 20,
       .mosquitto = "has no thread loop-0")
 {
@@ -115,7 +118,7 @@ STORY(stopped_broker_closes_nobody_who_has_sent_in_time, .timeout = 20,
 
 	start_server("--threads 1");
 	for (int i = 0; i < CLIENTS; i++) {
-		snprintf(words, sizeof(words), "a%d clean alive=1", i);
+		snprintf(words, sizeof(words), "a%d clean alive=3", i);
 		clients[i] = join(words);
 	}
 	story_sleep(1000);

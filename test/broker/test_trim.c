@@ -28,7 +28,7 @@ STORY(memory_of_a_burst_goes_back, .timeout = 60,
       .mosquitto = "gives back no more than the end of its heap")
 {
 	static const char *const names[AWAY] = {"a0", "a1", "a2", "a3"};
-	const long long patience = 20000;
+	const long long patience = story_limit(20000);
 	struct client *publisher, *client;
 	char words[32];
 	size_t before, burst;

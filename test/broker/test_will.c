@@ -71,17 +71,16 @@ STORY(will_is_not_published_after_disconnect)
 STORY(will_is_published_at_a_keep_alive_time_out)
 {
 	struct client *heir = join("heir clean");
-	struct client *client = join("a clean alive=1 will=w message=bye");
 	const long long begin = story_clock();
+	struct client *client = join("a clean alive=1 will=w message=bye");
 	long long took;
 	const char *got;
 
 	subscribe(heir, "w:0");
-	got = client_next(heir, story_scaled(8000)); /* mosquitto looks every 5 s */
+	got = client_next(heir, story_limit(8000)); /* mosquitto looks every 5 s */
 	took = story_clock() - begin;
 	check(got != NULL, "no will");
 	check(took >= 1400, "after %lld ms", took);
-	check(server_is_mosquitto() || took <= story_scaled(2700), "after %lld ms", took);
 	expect_closed(client);
 }
 
@@ -149,7 +148,7 @@ STORY(will_waits_in_a_session_that_is_away)
 
 	subscribe(heir, "w:1");
 	leave(heir);
-	story_sleep(story_scaled(30));
+	story_sleep(story_scaled(300)); /* as in leave_session */
 	client_vanish(join("a clean will=w message=bye wq=1"));
 	story_sleep(200);
 	heir = resume("heir");

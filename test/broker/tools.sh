@@ -118,11 +118,11 @@ tools_session() {
 
 tools_large() {
 	head -c 900000 /dev/zero | tr '\0' 'x' >"$work/large"
-	sub large -q 2 -t "$story/t" -C 1
+	sub reader -q 2 -t "$story/t" -C 1
 	pub -q 2 -t "$story/t" -f "$work/large"
-	wait "${pids[large]}" || fail "mosquitto_sub ended with status $?"
-	lines large | sed 's/^2 0 t //' | cmp -s - <(cat "$work/large" && echo) ||
-		fail "$(wc -c <"$work/large") bytes are not the $(lines large | wc -c) that came"
+	wait "${pids[reader]}" || fail "mosquitto_sub ended with status $?"
+	lines reader | sed 's/^2 0 t //' | cmp -s - <(cat "$work/large" && echo) ||
+		fail "$(wc -c <"$work/large") bytes are not the $(lines reader | wc -c) that came"
 }
 
 # shellcheck disable=SC2016 # $SYS is a name
