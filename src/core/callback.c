@@ -6,6 +6,7 @@
 #include "core/callback.h"
 
 #include "base/atomic.h"
+#include "future/firing.h"
 #include "core/deferred.h"
 #include "core/drop.h"
 #include "core/frame.h"

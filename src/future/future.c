@@ -12,6 +12,7 @@
 #include "base/refused.h"
 #include "thread/node.h"
 #include "thread/thread.h"
+#include "future/firing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -169,57 +170,6 @@ static void take_continuations(struct baton_future *future, struct baton_continu
 	*last = oldest;
 }
 
-/*
- * A loop that fires continuations. A continuation may complete futures that have continuations in
- * their turn, without end (a chain of tasks for closed resources). The running loop fires the new
- * continuations before the rest of its own list: a nested loop for each future would need stack
- * (L7). If a function of the user's runs in between, a new loop begins: the function may wait for
- * the futures that it completes. Such a function always has a frame. A function that is told of an
- * end has a frame, too, but cannot wait: the loop that has called it fires what it has completed.
- */
-struct firing {
-	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
-	struct baton_continuation *next;
-};
-
-/* Not in the thread's record, since a thread has no record if memory was short. */
-static __thread struct firing *firing __attribute__((tls_model("initial-exec")));
-
-/* Has the loop called the function that this frame is of? */
-static bool is_caller(const struct firing *loop, const struct baton__frame *frame)
-{
-	return frame && !frame->resource && frame->value == loop;
-}
-
-void baton__future_call_from(struct baton__frame *frame)
-{
-	frame->value = firing;
-}
-
-static BATON_NOINLINE void fire(struct baton_continuation *continuation)
-{
-	struct firing *outer = firing;
-	struct firing mine = {baton__top(baton__self), continuation};
-
-	if (outer && (outer->top == mine.top || is_caller(outer, mine.top))) {
-		struct baton_continuation **end = &mine.next;
-
-		/* Bounded: each node is passed once, by the completion that has brought it. */
-		while (*end)
-			end = &(*end)->_next;
-		*end = outer->next;
-		outer->next = continuation;
-		return;
-	}
-	firing = &mine;
-	while (mine.next) {
-		continuation = mine.next;
-		mine.next = continuation->_next;
-		continuation->_fire(continuation); /* last touch */
-	}
-	firing = outer;
-}
-
 /* Makes the future final, and returns the state before. Appends its continuations to a list. */
 BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int status, void *value,
                               uint32_t *visits, struct baton_continuation **continuations)
@@ -275,16 +225,10 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 	found = publish(future, state, status, value, visits, &continuations);
 	if (found & BATON__FUTURE_SLEEPERS)
 		baton__futex_wake(&future->_state, INT_MAX);
-	if (continuations)
-		fire(continuations);
+	if (continuations) /* mostly none */
+		baton__future_fire(continuations);
 	if (found & BATON__FUTURE_DROPPED)
 		baton__node_free(future);
-}
-
-void baton__future_fire(struct baton_continuation *continuation)
-{
-	if (continuation)
-		fire(continuation);
 }
 
 bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
@@ -463,7 +407,7 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 	}
 	take_continuations(future, &mine);
 	if (mine)
-		fire(mine);
+		baton__future_fire(mine);
 }
 
 #define NOT_COUNTED "the future is your own memory: only those that the library made are counted"

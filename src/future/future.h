@@ -247,16 +247,9 @@ void baton__future_detach(struct baton_future *future);
  * finish in two halves, for a caller that gathers wakes (L5).
  * publish makes a RUNNING future final, and appends its continuations to `*continuations`. The
  * future's memory may be gone afterwards. True: the caller wakes the sleepers of the state word.
- * fire fires the continuations; call it after all wakes. If fire is called by a continuation, with
- * no function of the user's in between that may wait, it only puts the new continuations in front
- * of those that the outer fire has left.
- * call_from: the continuation that is being fired is about to call a function of the user's that
- * waits for nothing, and has pushed `frame` for it.
  */
 bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
                            struct baton_continuation **continuations);
-void baton__future_fire(struct baton_continuation *continuation);
-void baton__future_call_from(struct baton__frame *frame);
 
 /*
  * visit: the caller becomes the future's visitor. Returns the task's resource, which the caller may

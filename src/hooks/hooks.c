@@ -37,6 +37,7 @@
 
 #include "base/futex.h"
 #include "thread/node.h"
+#include "future/firing.h"
 #include "core/label.h"
 #include "core/run.h"
 #include "core/drain.h"

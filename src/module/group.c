@@ -35,6 +35,7 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "thread/thread.h"
+#include "future/firing.h"
 
 #include <errno.h>
 
