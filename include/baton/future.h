@@ -124,8 +124,8 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  *               at a depth of BATON_HELPING_MAX (or where calls have nested
  *               BATON_CALLING_MAX deep), and no other thread is there to come to the resource.
  *   -EDEADLK    calls have nested BATON_CALLING_MAX deep, and this thread has put off a function
- *               (see then() and baton_continuation_function()), which it cannot call there: the
- *               wait may be for this function.
+ *               or has still to fire a continuation (see then()), which it cannot do there: the
+ *               wait may be for that.
  *   -ETIMEDOUT  the deadline has passed.
  *
  * Limits of helping. A wait that would end without helping never fails, and never lasts longer,
@@ -328,7 +328,9 @@ void baton_continuation_function(struct baton_continuation *continuation, baton_
  * Ordering: all that the first task did happens-before the continuation. Continuations registered
  * before the completion fire in the order of registration, after the sleepers were woken, on the
  * completing thread. A continuation that finds the future complete fires inside then(), perhaps
- * before these.
+ * before these. Where a continuation's task runs on the completing thread and waits, the thread
+ * fires the continuations that are still to fire before it sleeps: so the task may wait for what
+ * they do. Their tasks then go to the executors of their resources.
  * Ownership: if the submit of the future's task is refused, the future stays fresh, and the
  * continuation stays registered. Submit again, or give up the memory of both.
  *

@@ -6,6 +6,7 @@
 #include "thread/thread.h"
 
 struct firing {
+	struct firing *outer;           /* the loop further down this stack; NULL: none */
 	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
 	struct baton_continuation *next;
 };
@@ -27,7 +28,7 @@ void baton__future_call_from(struct baton__frame *frame)
 void baton__future_fire(struct baton_continuation *continuation)
 {
 	struct firing *outer = firing;
-	struct firing mine = {baton__top(baton__self), continuation};
+	struct firing mine = {outer, baton__top(baton__self), continuation};
 
 	if (!continuation)
 		return;
@@ -48,4 +49,34 @@ void baton__future_fire(struct baton_continuation *continuation)
 		continuation->_fire(continuation); /* last touch */
 	}
 	firing = outer;
+}
+
+/* The innermost loop that has something to fire; NULL: none. */
+static struct firing *unfired(void)
+{
+	struct firing *loop = firing;
+
+	/* Bounded by the depth of nested calls on this stack. */
+	while (loop && !loop->next)
+		loop = loop->outer;
+	return loop;
+}
+
+bool baton__future_has_unfired(void)
+{
+	return unfired() != NULL;
+}
+
+bool baton__future_fire_one(void)
+{
+	struct firing *loop = unfired();
+	struct baton_continuation *continuation;
+
+	if (!loop)
+		return false;
+	continuation = loop->next;
+	loop->next = continuation->_next;
+	continuation->_next = NULL;
+	baton__future_fire(continuation);
+	return true;
 }

@@ -82,7 +82,7 @@ int baton__stop_wait(void *object, enum baton_stop (*stop)(void *object),
 		if (error && error != -ETIMEDOUT)
 			return error;
 		/* This thread may have put off the function of a stop_then. */
-		error = baton__wait_run_late(deadline_ns);
+		error = baton__wait_put_off(deadline_ns);
 		if (error < 0)
 			return error;
 		(void)sched_yield();

@@ -17,6 +17,7 @@
 #include "base/futex.h"
 #include "base/refused.h"
 #include "thread/trace.h"
+#include "future/firing.h"
 #include "core/callback.h"
 #include "core/place.h"
 #include "wait/yield.h"
@@ -176,18 +177,33 @@ static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 	return baton__cycle_leave(&edge) ? -EDEADLK : status;
 }
 
-int baton__wait_run_late(uint64_t deadline_ns)
+/* Fires one continuation, as deep as a function that is told of an end (callback.told): what the
+ * continuation submits goes to the executors, since a task that ran here might wait for this
+ * thread. A function is put off. */
+static bool fire_one(void)
+{
+	struct baton__frame frame;
+	bool any;
+
+	baton__callback_begin(&frame);
+	frame.depth += BATON__DEPTH_TOLD;
+	any = baton__future_fire_one();
+	baton__callback_end(&frame);
+	return any;
+}
+
+int baton__wait_put_off(uint64_t deadline_ns)
 {
 	struct baton__thread *self = baton__self;
 	uint32_t calling_max;
 	bool any;
 
-	if (BATON_LIKELY(!self->late_queued))
+	if (BATON_LIKELY(!self->late_queued && !baton__future_has_unfired()))
 		return 0;
 	if (baton__too_deep_to_call(self))
 		return deadline_ns == BATON_FOREVER ? baton__cycle_of_one(NULL) : 0;
 	calling_max = baton__weigh(self, BATON__HELP_LEVELS - 1);
-	any = baton__late_run();
+	any = baton__late_run() || fire_one();
 	self->calling_max = calling_max;
 	return any;
 }
@@ -198,9 +214,9 @@ static int sleep_once(struct baton__wait *wait)
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
 	int status = deadline_is_past(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
-	/* The wait may be for a function that this thread has put off (callback.late). */
+	/* The wait may be for a function that this thread has put off. */
 	if (status == 0)
-		status = baton__wait_run_late(wait->deadline_ns);
+		status = baton__wait_put_off(wait->deadline_ns);
 
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
 	 * look again. */

@@ -42,10 +42,13 @@ BATON_INLINE bool baton__wait_has_deadline(const struct baton__wait *wait)
  */
 int baton__wait_help(struct baton__wait *wait);
 
-/* The calling thread waits: calls the functions that it has put off (callback.late). 1: there was
- * at least one; 0: there was none; -EDEADLK: the stack is too deep to call them. No other thread
- * calls them, and the wait may be for them. A wait with a deadline gets 0 then. */
-int baton__wait_run_late(uint64_t deadline_ns);
+/*
+ * The calling thread waits: does what it alone will do, since the wait may be for that. Calls the
+ * functions that it has put off (callback.late), or else fires one continuation that a loop further
+ * down its stack has still to fire (firing.h). 1: something was done; 0: there was nothing to do;
+ * -EDEADLK: the stack is too deep to do it. (A wait with a deadline gets 0 then.)
+ */
+int baton__wait_put_off(uint64_t deadline_ns);
 
 /*
  * Helps a queued resource, which the caller visits: borrows the baton, and drains within the limits
