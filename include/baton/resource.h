@@ -421,7 +421,9 @@ struct baton_resource *baton_current(void);
  * held: does this thread hold the resource's baton, or does a caller for which it runs? True in a
  * task, and in a function that the task calls (baton_call()), on whichever thread: the caller keeps
  * its batons. A function that detaches itself (detach.h) has no callers from there on; nor has what
- * its waits run. assert_held: the same as an assertion.
+ * its waits run. While a caller sleeps, its batons are its function's: what the caller's own thread
+ * runs in the wait does not hold them. So at most one thread is told that it holds a resource.
+ * assert_held: the same as an assertion.
  */
 bool baton_held(const struct baton_resource *resource) BATON_NONNULL;
 void baton_assert_held(const struct baton_resource *resource) BATON_NONNULL;

@@ -148,24 +148,23 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 	return error;
 }
 
-static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
-                                        const struct baton_call_options *options,
-                                        uint64_t deadline_ns, void **value)
+/* `caller`: of this thread; NULL: it holds nothing. */
+static int call_of(struct baton_resource *resource, const struct baton_call_options *options,
+                   uint64_t deadline_ns, struct baton__caller *caller, void **value)
 {
-	struct call call = {.future = BATON_FUTURE_INIT, .fn = options->fn, .arg = options->arg};
-	struct baton__caller caller;
-	int error = baton__cycle_if_held(baton__self->called, resource, false);
+	struct call call = {.future = BATON_FUTURE_INIT,
+	                    .fn = options->fn,
+	                    .arg = options->arg,
+	                    .caller = caller};
+	int error;
 
-	if (error)
-		return error;
-	call.caller = baton__caller_begin(&caller);
-	if (call.caller || deadline_ns != BATON_FOREVER) {
+	if (caller || deadline_ns != BATON_FOREVER) {
 		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
 		if (async) {
 			baton__async_init(async, options, NULL);
-			if (call.caller)
-				baton__async_of_caller(async, &caller);
+			if (caller)
+				baton__async_of_caller(async, caller);
 			return call_counted(resource, async, options, deadline_ns, value);
 		}
 		if (deadline_ns != BATON_FOREVER)
@@ -178,6 +177,23 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
 		return error;
 	}
 	return end_call(&call, options->later, value);
+}
+
+static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
+                                        const struct baton_call_options *options,
+                                        uint64_t deadline_ns, void **value)
+{
+	struct baton__caller caller;
+	bool holds;
+	int error = baton__cycle_if_held(baton__self->called, resource, false);
+
+	if (error)
+		return error;
+	holds = baton__caller_begin(&caller);
+	error = call_of(resource, options, deadline_ns, holds ? &caller : NULL, value);
+	if (holds)
+		baton__caller_end(&caller);
+	return error;
 }
 
 /*

@@ -31,11 +31,10 @@ BATON_EXPORT bool baton_held(const struct baton_resource *resource)
 	return baton__thread_runs_in(baton__self, resource);
 }
 
-/* Adds the names of the resources of these frames, down to `last`, to the text. */
-static void add_names(char *text, size_t size, const struct baton__frame *frame,
-                      const struct baton__frame *last)
+/* Adds the names of the resources of these frames, down to `end` and without it, to the text. */
+static void add_names(char *text, size_t size, const struct baton__frame *frame, uintptr_t end)
 {
-	for (; frame; frame = frame == last ? NULL : baton__frame_of(frame->below)) {
+	for (; frame && (uintptr_t)frame != end; frame = baton__frame_of(frame->below)) {
 		size_t length = strlen(text);
 		const char *name = frame->resource ? baton__name(frame->resource) : NULL;
 
@@ -53,13 +52,13 @@ static BATON_COLD void not_held(const struct baton_resource *resource)
 	const struct baton__called *called = baton__self->called;
 	size_t length = strlen(text);
 
-	add_names(text, sizeof(text), baton__frames(baton__self), NULL);
+	add_names(text, sizeof(text), baton__frames(baton__self), baton__self->lent);
 	if (!text[length])
 		(void)snprintf(text + length, sizeof(text) - length, " nothing");
 	for (; (caller = baton__caller_of(called)); called = caller->called) {
 		length = strlen(text);
 		(void)snprintf(text + length, sizeof(text) - length, "; by a sleeping caller:");
-		add_names(text, sizeof(text), caller->top, caller->last);
+		add_names(text, sizeof(text), caller->top, caller->end);
 	}
 	BATON_MISUSE_OF("baton_assert_held", baton__name(resource), text);
 }

@@ -4,18 +4,34 @@
 
 #include "core/run.h"
 
-const struct baton__caller *baton__caller_begin(struct baton__caller *caller)
+/* How deep are the frames that `top` means? 0: there are none. */
+static uint32_t depth_of(uintptr_t top)
+{
+	return top ? baton__frame_of(top)->depth : 0;
+}
+
+bool baton__caller_begin(struct baton__caller *caller)
 {
 	struct baton__thread *self = baton__self;
+	uintptr_t helped;
 
 	if (!self->top)
-		return NULL;
+		return false;
 	caller->thread = self;
 	/* called.constant: all frames, since the caller's own search for a cycle would make them */
 	caller->top = baton__frames(self);
-	caller->last = self->helping ? self->helping->frame : NULL;
+	/* What the thread runs in help, or in a call's wait, is not in the tasks below. */
+	helped = self->helping ? self->helping->frame->below : 0;
+	caller->end = depth_of(helped) > depth_of(self->lent) ? helped : self->lent;
 	caller->called = self->called;
-	return caller;
+	caller->lent = self->lent;
+	self->lent = (uintptr_t)caller->top;
+	return true;
+}
+
+void baton__caller_end(const struct baton__caller *caller)
+{
+	baton__self->lent = caller->lent;
 }
 
 void *baton__run_called(const struct baton__caller *caller, baton_call_fn fn, void *arg)
@@ -47,7 +63,7 @@ const struct baton__caller *baton__caller_holds(const struct baton__called *call
 
 	/* Bounded: each caller on the chain sleeps, and has entered its task before the next. */
 	for (; (caller = baton__caller_of(called)); called = caller->called)
-		if (baton__held_above((uintptr_t)caller->top, resource, caller->last))
+		if (baton__held_above((uintptr_t)caller->top, resource, caller->end))
 			return caller;
 	return NULL;
 }

@@ -31,6 +31,11 @@
  * called.forked: In a fork's child of such a function there is no caller, and the C library may
  *    use its stack again: the chain counts as empty.
  *
+ * called.lent: While a thread that holds batons is in such a call, they are the called function's:
+ *    at each moment one thread at most may touch what a baton guards. What the caller runs meanwhile
+ *    in its wait (functions that it has put off, jobs that it drives, others' tasks) does not have
+ *    these batons: `lent`. They still count where a wait for them could never end.
+ *
  * A wait sets the chain aside (wait_some, wait.c): what a thread runs in a wait runs for others.
  */
 #ifndef BATON_SRC_CALLED_H
@@ -44,7 +49,8 @@
 struct baton__caller {
 	const struct baton__thread *thread;
 	const struct baton__frame *top;     /* its innermost frame */
-	const struct baton__frame *last;    /* the frame of its innermost help; NULL: none */
+	uintptr_t end; /* its frames from here down are not in the chain; 0: all are */
+	uintptr_t lent;                     /* of its calls further down its stack */
 	const struct baton__called *called; /* its own chain */
 	void *arg;                          /* call/post.c: the function's argument */
 };
@@ -55,9 +61,10 @@ struct baton__called {
 	const struct baton__caller *caller;
 };
 
-/* Called by a thread that is about to sleep in a call. Returns `caller`; NULL: the thread holds
- * nothing. */
-const struct baton__caller *baton__caller_begin(struct baton__caller *caller);
+/* begin: called by a thread that is about to sleep in a call. False: the thread holds nothing. end:
+ * the call is over. */
+bool baton__caller_begin(struct baton__caller *caller);
+void baton__caller_end(const struct baton__caller *caller);
 
 /* Runs the function of a call, which is the thread's innermost task. `caller` may be NULL. */
 void *baton__run_called(const struct baton__caller *caller, baton_call_fn fn, void *arg);
@@ -72,11 +79,12 @@ const struct baton__caller *baton__caller_holds(const struct baton__called *call
 /* Is the thread a sleeping caller of the chain? */
 bool baton__caller_is(const struct baton__called *called, const struct baton__thread *thread);
 
-/* Does the thread hold the resource's baton, or does a sleeping caller for which it runs? */
+/* May the thread touch what the resource guards? It holds the resource's baton, and has not lent
+ * it; or a sleeping caller for which it runs has lent it. */
 BATON_INLINE bool baton__thread_runs_in(const struct baton__thread *thread,
                                         const struct baton_resource *resource)
 {
-	return baton__thread_holds(thread, resource) ||
+	return baton__held_above(thread->top, resource, thread->lent) ||
 	       (BATON_UNLIKELY(thread->called != NULL) &&
 	        baton__caller_holds(thread->called, resource));
 }

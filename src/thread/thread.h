@@ -124,6 +124,7 @@ struct baton__thread {
 	/* core/called.h: the chain of sleeping callers; NULL: none. Others read what it means while
 	 * the thread sleeps in a call. */
 	const struct baton__called *called;
+	uintptr_t lent;                 /* called.lent: `top` as it was at the call; 0: none */
 	bool resumes_later;             /* suspend.c: a resume_later is under way */
 	uint32_t blocking;              /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */
@@ -309,27 +310,24 @@ BATON_INLINE void baton__thread_leave(void)
 void baton__thread_await_outside(const void *object);
 
 /* Does the thread hold the resource's baton? Looks at what `top` means and at the frames below it,
- * down to the frame `last`. */
+ * down to the value `end` of `top`, and without that. 0: at all. */
 BATON_INLINE bool baton__held_above(uintptr_t top, const struct baton_resource *resource,
-                                    const struct baton__frame *last)
+                                    uintptr_t end)
 {
 	const struct baton__frame *frame;
 
 	/* Bounded by the depth of nested calls on this stack. */
-	for (; (frame = baton__frame_of(top)); top = frame->below) {
+	for (; top != end && (frame = baton__frame_of(top)); top = frame->below)
 		if (frame->resource == resource)
 			return true;
-		if (frame == last)
-			return false;
-	}
-	return top == ((uintptr_t)resource | BATON_INLINE_BARE);
+	return top != end && top == ((uintptr_t)resource | BATON_INLINE_BARE);
 }
 
 /* Does the thread hold the resource's baton? */
 BATON_INLINE bool baton__thread_holds(const struct baton__thread *thread,
                                       const struct baton_resource *resource)
 {
-	return baton__held_above(thread->top, resource, NULL);
+	return baton__held_above(thread->top, resource, 0);
 }
 
 /*
@@ -341,7 +339,7 @@ BATON_INLINE bool baton__thread_holds_in_help(const struct baton__thread *thread
                                               const struct baton_resource *resource)
 {
 	return baton__held_above(thread->top, resource,
-	                         thread->helping ? thread->helping->frame : NULL);
+	                         thread->helping ? thread->helping->frame->below : 0);
 }
 
 #endif

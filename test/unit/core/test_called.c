@@ -3,11 +3,10 @@
  * The chain of sleeping callers (core/called.h): a function that runs on another thread for a call
  * made inside a task is inside that task's resource, as if the caller's thread had run it.
  */
+#include "elsewhere.h"
 #include "misuse.h"
-#include "support.h"
 
 #include <baton/detach.h>
-#include <baton/call.h>
 #include <baton/hooks.h>
 #include <baton/label.h>
 #include <baton/manual.h>
@@ -15,37 +14,6 @@
 #include <baton/undo.h>
 
 #include <sys/wait.h>
-
-/* A call that another thread answers: the resource's occupant leaves when the caller sleeps. */
-struct elsewhere {
-	struct occupant occupant;
-	int caller;
-};
-
-static void *let_go_main(void *arg)
-{
-	struct elsewhere *elsewhere = arg;
-
-	until_asleep(elsewhere->caller);
-	gate_open(&elsewhere->occupant.leave);
-	return NULL;
-}
-
-static int call_elsewhere(struct baton_resource *resource, const struct baton_call_options *options)
-{
-	struct elsewhere elsewhere = {.caller = thread_id()};
-	pthread_t thread;
-	int status;
-
-	occupy(&elsewhere.occupant, resource);
-	thread = thread_start(let_go_main, &elsewhere);
-	status = options->label || options->timeout_ns
-	                 ? baton_call_with(resource, options, NULL)
-	                 : baton_call(resource, options->fn, options->arg, NULL);
-	thread_join(thread);
-	thread_join(elsewhere.occupant.thread);
-	return status;
-}
 
 /* A calls B calls C, each on another thread; `body` is the function in the last of `depth`. */
 struct tower {
