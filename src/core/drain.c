@@ -149,6 +149,14 @@ static BATON_NOINLINE bool look_before_task(struct baton_resource *resource, uin
 	return true;
 }
 
+bool baton__shelf_put(struct baton_resource *resource)
+{
+	if (BATON_UNLIKELY(baton__has_extras(resource)))
+		(void)baton__backlog_lend(resource);
+	/* last touch, if true */
+	return baton__turn_shelve(resource) || !baton__backlog_regain(resource, true);
+}
+
 bool baton__shelf_leave(struct baton__stay *stay)
 {
 	struct baton_resource *resource = stay->frame.resource;
@@ -157,10 +165,7 @@ bool baton__shelf_leave(struct baton__stay *stay)
 		return false;
 	/* The postponed marks wait for the release, and shelving is no release. */
 	baton__marks_put_back(stay);
-	if (BATON_UNLIKELY(baton__has_extras(resource)))
-		(void)baton__backlog_lend(resource);
-	/* last touch, if true */
-	return baton__turn_shelve(resource) || !baton__backlog_regain(resource, true);
+	return baton__shelf_put(resource); /* last touch, if true */
 }
 
 /* The queue may have been lent. True: a submitter has the queue, and goes on in this thread's

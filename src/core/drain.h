@@ -14,10 +14,13 @@ struct baton__batch;
 bool baton__out_of_time(struct baton__stay *stay);
 
 /*
- * Called by the holder before it runs the next task. True: the baton is on the shelf (turn.h), and
- * the holder touches the resource no more.
+ * Called by the holder before it runs the next task, or queues the job. True: the baton is on the
+ * shelf (turn.h), or left to a submitter (lend.h), and the holder touches the resource no more.
+ *
+ * put: for a holder without a stay. The shelf is WANTED or CALLED.
  */
 bool baton__shelf_leave(struct baton__stay *stay);
+bool baton__shelf_put(struct baton_resource *resource);
 
 /*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: the resource was

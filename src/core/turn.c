@@ -55,6 +55,7 @@ bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn)
 
 	/* Ends: each failure is a visitor that comes or goes, or a thread that pops the job. */
 	do {
+		BATON_ASSERT(!(turn & BATON__SHELF));
 		next = turn & ~BATON__PHASE;
 		if ((turn & BATON__PHASE) == BATON__HELPED && !withdrawn)
 			next |= BATON__QUEUED;

@@ -19,7 +19,9 @@
  *   visits    25 bits. How many visitors are counted: threads that may touch the resource although
  *             they are in no call on it, tokens, debts, windows in which tasks wait.
  *   shelf     2 bits, with phase HELD, HELPED or CONSUMED. Of the holder that leaves and the thread
- *             that unshelves, the one that comes second continues the drain:
+ *             that unshelves, the one that comes second continues the drain. A QUEUED resource has
+ *             no such bits: a thread that borrows its baton runs tasks, or takes the inbox and with
+ *             it ATTENTION, which would tell the next holder to leave:
  *   WANTED    The holder leaves before it runs another task. Set by the holder alone, while the
  *             bits are 0; then exactly one thread unshelves.
  *   LEFT      The holder has left.
@@ -54,6 +56,7 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/platform.h"
 #include "future/future.h"
 
@@ -84,7 +87,10 @@ BATON_INLINE void baton__turn_queue(struct baton_resource *resource)
 	 * in take_back, borrow. An addition, since visitors change the word meanwhile.
 	 * thread.asleep (thread.c) seq_cst: before the look for sleepers, see baton__turn_borrow.
 	 */
-	(void)add_seq_cst(&resource->_job._turn, BATON__QUEUED);
+	const uint32_t before = add_seq_cst(&resource->_job._turn, BATON__QUEUED);
+
+	BATON__CHECK(!(before & BATON__SHELF));
+	(void)before;
 }
 
 /*

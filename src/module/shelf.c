@@ -81,14 +81,13 @@ const struct baton__kind baton__suspend_kind = {
 
 /* ---- Unshelving ---- */
 
-/* Releases the resource if no entry waits. False: an entry waits, or the baton is to be shelved. (A
- * task has asked for the shelf, and its runner has left the resource to a submitter, lend.h.) */
+/* Releases the resource if no entry waits. */
 static bool release_empty(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word(resource);
 
 	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource) ||
-	    baton__backlog_rests(resource) || baton__turn_is_shelving(resource))
+	    baton__backlog_rests(resource))
 		return false;
 	return baton__word_release(resource, word); /* last touch */
 }
@@ -134,5 +133,8 @@ void baton__unshelve(struct baton_resource *resource, bool later)
 
 void baton__unshelve_left(struct baton_resource *resource)
 {
+	/* The holder has left before it could shelve the baton, if its task has asked for that. */
+	if (baton__turn_is_shelving(resource) && baton__shelf_put(resource))
+		return; /* that was the last touch */
 	go_on_unshelved(resource, true);
 }

@@ -26,8 +26,9 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 void baton__unshelve(struct baton_resource *resource, bool later);
 
 /*
- * Continues the drain, as baton__unshelve() with `later` does, in the place of a holder that has
- * left the resource to this thread (lend.h). Called by the holder, which has no frame.
+ * Continues in the place of a holder that has left the resource to this thread (lend.h). Shelves
+ * the baton, if the holder's task has asked for that; else continues the drain, as
+ * baton__unshelve() with `later` does. Called by the holder, which has no frame.
  */
 void baton__unshelve_left(struct baton_resource *resource);
 

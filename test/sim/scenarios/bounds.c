@@ -221,6 +221,14 @@ static void submit_own(struct sim_piece *piece)
 	submit_maybe(piece + 1);
 }
 
+static void submit_three(void *arg)
+{
+	struct sim_piece *piece = arg;
+
+	for (int i = 0; i < 3; i++)
+		submit_maybe(piece + i);
+}
+
 SIM_SCENARIO(bound_lent, "two drop for their tasks while a task runs, or in the queue")
 {
 	init_lent(2, 2);
@@ -327,15 +335,18 @@ static void is_not_held(struct sim_piece *piece)
 	sim_require(!holds);
 }
 
-SIM_SCENARIO(bound_lent_detach, "dropped while the task that runs asks for the shelf", .bound = 2)
+/* The first task detaches itself while a thread runs `body`. Then the token is completed. */
+static void detach_beside(void (*body)(void *), unsigned pieces)
 {
 	init_lent(1, 1);
 	baton_detached_init(&held);
 	holds = false;
 	sim_scene.pieces[0].body = detaches;
-	(void)sim_piece_init(1, 0, false);
-	sim_scene.pieces[1].body = is_not_held;
-	sim_start(submit_maybe, &sim_scene.pieces[1]);
+	for (unsigned i = 1; i <= pieces; i++) {
+		(void)sim_piece_init(i, 0, false);
+		sim_scene.pieces[i].body = is_not_held;
+	}
+	sim_start(body, &sim_scene.pieces[1]);
 	sim_drive(sim_scene.manual);
 	sim_join_all();
 	holds = false;
@@ -343,6 +354,19 @@ SIM_SCENARIO(bound_lent_detach, "dropped while the task that runs asks for the s
 	BATON_IGNORE(baton_detached_complete(&held, 0, NULL));
 	sim_drive(sim_scene.manual);
 	sim_scene_end();
+}
+
+SIM_SCENARIO(bound_lent_detach, "dropped while the task that runs asks for the shelf", .bound = 2)
+{
+	detach_beside(submit_maybe, 1);
+}
+
+/* The first submit fills the bound. The second submit takes the queue, and the runner may leave the
+ * resource to it. The third submit borrows the baton, if it finds the resource queued. */
+SIM_SCENARIO(bound_lent_detach_again, "the same, and dropped again behind the first drop",
+             .bound = 2)
+{
+	detach_beside(submit_three, 3);
 }
 
 SIM_UNSEEN static void nobody_waits_for_a_stopped_one(void)
