@@ -147,6 +147,13 @@ struct baton_executor_ops {
 	 * more: the resource becomes idle at once.
 	 */
 	bool (*recall)(struct baton_executor *executor, struct baton_job *job);
+	/*
+	 * Optional, for an executor of several threads. As schedule, for a plain job by which the
+	 * calling thread asks another thread for help: if the calling thread belongs to this
+	 * executor, the job goes where the other threads look first. Readers run side by side
+	 * (reader.h) only if the executor has this operation.
+	 */
+	int (*offer)(struct baton_executor *executor, struct baton_plain_job *job);
 	void (*_reserved[4])(void);
 };
 

@@ -43,7 +43,6 @@
 #include "thread/thread.h"
 #include "core/callback.h"
 #include "wait/yield.h"
-#include "pool/offer.h"
 #include "pool/pool.h"
 
 #include <errno.h>
@@ -210,7 +209,9 @@ static void close_seats(struct parallel_loop *loop)
 
 static void invite_worker(struct parallel_loop *loop)
 {
-	if (baton__pool_offer(loop->pool, &loop->job))
+	struct baton_executor *executor = &loop->pool->executor;
+
+	if (executor->_ops->offer(executor, &loop->job) < 0)
 		close_seats(loop);
 }
 

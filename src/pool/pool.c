@@ -158,11 +158,24 @@ static bool worker_should_yield(struct baton_executor *executor)
 	       (baton__worker_holds_jobs(worker) || baton__injection_length(&pool->injection) > 0);
 }
 
+/* A worker's goes into the run queue, not the LIFO slot, from which others steal less soon. */
+static int offer_job(struct baton_executor *executor, struct baton_plain_job *job)
+{
+	struct baton_pool *pool = pool_of(executor);
+	struct baton__worker *worker = pool->counts ? NULL : baton__pool_worker(pool);
+
+	/* Relaxed: a worker runs what is in its own queues before it ends, whatever the state. */
+	if (!worker || load_relaxed(&pool->state))
+		return baton_pool_submit(pool, job);
+	baton__worker_put_back(worker, &job->job);
+	return baton__pool_notify(pool);
+}
 static const struct baton_executor_ops operations = {
 	.schedule = schedule_job,
 	.returned = notify_returned,
 	.withdraw = withdraw_job,
 	.recall = recall,
+	.offer = offer_job,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
 	.should_yield = worker_should_yield,
@@ -174,6 +187,7 @@ static const struct baton_executor_ops counting_operations = {
 	.returned = notify_returned,
 	.withdraw = withdraw_job,
 	.recall = recall,
+	.offer = offer_job,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
 	.should_yield = worker_should_yield,
