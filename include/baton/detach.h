@@ -123,8 +123,9 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * Errors: nothing has happened, and the task ends like any other. -EINVAL: unknown flags; the token
  * is in the window part of another task than the running one (window.h); a deadline for a task
  * without a future (no thread would be told). -EBUSY: the token is outstanding; with
- * BATON_DETACH_EXCLUSIVE, this task has held the resource (or suspended it) already. detach_within:
- * also those of baton_timer_arm_after().
+ * BATON_DETACH_EXCLUSIVE, this task has held the resource (or suspended it) already. -EPERM: with
+ * BATON_DETACH_EXCLUSIVE, the task is a reader (reader.h). detach_within: also those of
+ * baton_timer_arm_after().
  */
 BATON_MUST_USE int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;
 BATON_MUST_USE int baton_detach_within(struct baton_detached *token, unsigned flags,

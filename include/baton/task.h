@@ -127,7 +127,10 @@ struct baton_task_type {
 	 * part. */
 	int32_t future;   /* a `struct baton_future *`, which may be NULL */
 	int32_t stamp;    /* a `struct baton_stamp`: lane, bytes, tag (baton/label.h) */
-	int32_t window;   /* a `struct baton_window_part` (baton/window.h) */
+	union {                 /* one of these, or none */
+		int32_t window; /* a `struct baton_window_part` (baton/window.h) */
+		int32_t reader; /* a `struct baton_reader` (baton/reader.h) */
+	};
 	int32_t function; /* a pointer to a function, which boards show instead of `run` */
 	uint32_t _flags;
 	uint32_t _unused;
@@ -175,8 +178,8 @@ struct baton__part {
 #endif
 
 /*
- * Makes the task a task of `*type`, and empties its parts: no future, a stamp of zeros, no window.
- * So set the parts afterwards. They stay as they are when the task is submitted again.
+ * Makes the task a task of `*type`, and empties its parts: no future, a stamp of zeros, no window,
+ * no reader. So set the parts afterwards. They stay as they are when the task is submitted again.
  * Thread safety: the task's owner, while the task waits nowhere.
  */
 static inline void baton_task_init_of(struct baton_task *task, const struct baton_task_type *type)

@@ -28,7 +28,7 @@ BATON_EXPORT struct baton_resource *baton_current(void)
 
 BATON_EXPORT bool baton_held(const struct baton_resource *resource)
 {
-	return baton__thread_runs_in(baton__self, resource);
+	return baton__thread_excludes(baton__self, resource);
 }
 
 /* Adds the names of the resources of these frames, down to `end` and without it, to the text. */
@@ -50,11 +50,15 @@ static BATON_COLD void not_held(const struct baton_resource *resource)
 			 "task calls, may be here. Held, innermost first:";
 	const struct baton__caller *caller;
 	const struct baton__called *called = baton__self->called;
-	size_t length = strlen(text);
+	size_t length;
 
+	if (baton__thread_reads(baton__self, resource))
+		BATON_MISUSE_OF("baton_assert_held", baton__name(resource),
+		                "is held by this thread as a reader, beside other readers: only an "
+		                "ordinary task may be here");
 	add_names(text, sizeof(text), baton__frames(baton__self), baton__self->lent);
-	if (!text[length])
-		(void)snprintf(text + length, sizeof(text) - length, " nothing");
+	if (text[strlen(text) - 1] == ':')
+		(void)strcat(text, " nothing");
 	for (; (caller = baton__caller_of(called)); called = caller->called) {
 		length = strlen(text);
 		(void)snprintf(text + length, sizeof(text) - length, "; by a sleeping caller:");

@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/called.h"
 #include "core/drain.h"
 #include "core/executor.h"
 #include "core/kind.h"
@@ -31,13 +32,17 @@ static bool has_task(const struct baton_task *entry, unsigned *marks)
 	return entry;
 }
 
-/* Does a task wait behind the running one? Called by the holder. A stay's `after` does not count:
- * its marks wait for no task, and the frame of a short path is in no stay. */
+/* Does a task wait behind the running one? Called in a task of the resource.
+ * A stay's `after` does not count: its marks wait for no task, and the frame of a short path is in
+ * no stay. */
 static bool task_waits(struct baton_resource *resource)
 {
 	unsigned marks = MARKS_MAX;
 	bool waits;
 
+	/* A reader does not hold the list, and may not walk over the inbox. */
+	if (baton__thread_reads(baton__self, resource))
+		return baton__word_newest(baton__word(resource)) != NULL;
 	/* A submitter that has the queue adds tasks to it. */
 	if (!baton__backlog_regain(resource, false))
 		return true;

@@ -162,7 +162,6 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 	struct baton__held held = {.frame = &frame};
 	bool ready;
 
-	baton__stamp_carry(task);
 	baton__stand_back_if_due(resource, 1);
 	if (baton__word(resource) != BATON__NORMAL ||
 	    baton__enter(&held, resource, BATON__FRAMED | BATON__TASK, BATON_NESTING_MAX) !=
@@ -175,6 +174,18 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 	guard = false;
 	baton__leave(&held, BATON__FRAMED, ready, ready);
 	return ready ? 0 : BATON__NOT_FRESH("baton_submit");
+}
+
+/* Submits a task of a kind. */
+static BATON_NOINLINE int submit_of_kind(struct baton_resource *resource, struct baton_task *task)
+{
+	const struct baton__part_hooks *hooks = baton__part_hooks(task);
+
+	baton__stamp_carry(task);
+	if (BATON_UNLIKELY(hooks && hooks->join) && !baton__thread_attach() &&
+	    hooks->join(resource, task))
+		return 0;
+	return submit_watched(resource, task);
 }
 
 /* Completes the future of the innermost task, which was entered by baton__future_enter, unless the
@@ -201,7 +212,9 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	struct baton_future *future = task->_future;
 	int status;
 
-	if (BATON_UNLIKELY(baton__of_kind(task)) || BATON_UNLIKELY(!baton__future_fresh(future)) ||
+	if (BATON_UNLIKELY(baton__of_kind(task)))
+		return submit_of_kind(resource, task);
+	if (BATON_UNLIKELY(!baton__future_fresh(future)) ||
 	    !baton__enter_outer(self, resource, future))
 		return submit_watched(resource, task);
 	baton__future_enter(future, resource);

@@ -24,6 +24,7 @@ bool baton__caller_begin(struct baton__caller *caller)
 	helped = self->helping ? self->helping->frame->below : 0;
 	caller->end = depth_of(helped) > depth_of(self->lent) ? helped : self->lent;
 	caller->called = self->called;
+	caller->reading = self->reading;
 	caller->lent = self->lent;
 	self->lent = (uintptr_t)caller->top;
 	return true;
@@ -75,6 +76,27 @@ bool baton__caller_is(const struct baton__called *called, const struct baton__th
 	/* Bounded: as above. */
 	for (; (caller = baton__caller_of(called)); called = caller->called)
 		if (caller->thread == thread)
+			return true;
+	return false;
+}
+
+static bool reads(const struct baton__reading *reading, const struct baton_resource *resource)
+{
+	while (reading && reading->resource != resource)
+		reading = reading->below;
+	return reading;
+}
+
+bool baton__thread_reads(const struct baton__thread *thread, const struct baton_resource *resource)
+{
+	const struct baton__called *called = thread->called;
+	const struct baton__caller *caller;
+
+	if (reads(thread->reading, resource))
+		return true;
+	/* Bounded: as above. */
+	for (; (caller = baton__caller_of(called)); called = caller->called)
+		if (reads(caller->reading, resource))
 			return true;
 	return false;
 }

@@ -52,6 +52,7 @@ struct baton__caller {
 	uintptr_t end; /* its frames from here down are not in the chain; 0: all are */
 	uintptr_t lent;                     /* of its calls further down its stack */
 	const struct baton__called *called; /* its own chain */
+	const struct baton__reading *reading;
 	void *arg;                          /* call/post.c: the function's argument */
 };
 
@@ -59,6 +60,12 @@ struct baton__caller {
 struct baton__called {
 	const struct baton__frame *frame; /* BATON__DETACHED: `caller` may be gone */
 	const struct baton__caller *caller;
+};
+
+/* A reader that the thread runs (module/reader.c); on its stack. */
+struct baton__reading {
+	const struct baton__reading *below;
+	const struct baton_resource *resource;
 };
 
 /* begin: called by a thread that is about to sleep in a call. False: the thread holds nothing. end:
@@ -87,6 +94,16 @@ BATON_INLINE bool baton__thread_runs_in(const struct baton__thread *thread,
 	return baton__held_above(thread->top, resource, thread->lent) ||
 	       (BATON_UNLIKELY(thread->called != NULL) &&
 	        baton__caller_holds(thread->called, resource));
+}
+
+/* Does the thread run in the resource as a reader, beside other readers? */
+bool baton__thread_reads(const struct baton__thread *thread, const struct baton_resource *resource);
+
+/* Does the thread run in the resource, and no other thread beside it? */
+BATON_INLINE bool baton__thread_excludes(const struct baton__thread *thread,
+                                         const struct baton_resource *resource)
+{
+	return baton__thread_runs_in(thread, resource) && !baton__thread_reads(thread, resource);
 }
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "core/drop.h"
 
+#include "base/atomic.h"
 #include "base/probe.h"
 #include "core/label.h"
 #include "core/stats.h"
@@ -39,8 +40,9 @@ bool baton__cancel_untold(struct baton_resource *resource, struct baton_task *ta
 	const bool tells = baton__tells(task);
 
 	BATON_PROBE(cancel, resource, task);
+	/* Relaxed: only counted. Tasks may be cancelled beside each other. */
 	if (stats)
-		baton__count(&stats->cancelled, 1);
+		(void)add_relaxed(&stats->cancelled, 1);
 	baton__entry_dropped(task);
 	if (future)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,

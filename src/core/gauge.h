@@ -61,10 +61,17 @@ struct baton__gauge_lane {
 	struct baton__histogram waited;
 };
 
+/* Why the baton is on the shelf. */
+enum baton__who_why {
+	BATON__SUSPENDED,
+	BATON__DETACHED_TASK, /* the task that holds has detached itself */
+	BATON__READERS,       /* readers are at work */
+};
+
 /* The thread that has suspended a resource, and the task in which it has done so (module/who.h). */
 struct baton__who {
 	uint32_t thread;      /* the kernel's id; 0: not known */
-	uint32_t detached;    /* no suspension: the task that holds has detached itself */
+	uint32_t why;         /* an enum baton__who_why */
 	uintptr_t function;   /* 0: in no task, or not known */
 	const void *resource; /* an address of the program; NULL: in no task */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of a task that its type names: its stamp, which is the label that the task carries, and
- * the part that a module treats (a place in a window).
+ * the part that a module treats (a place in a window, a reader).
  *
  * A thread that takes a task out of the queue to enter it calls baton__stamp_enter() before it
  * claims the task's future. So a future that ends as cancelled has never been RUNNING. A thread
@@ -106,16 +106,20 @@ BATON_INLINE bool baton__stamp_enter(struct baton_task *task)
 /* ---- Parts that a module treats ---- */
 
 /*
- * What a module does with the tasks of users' types that have its part: the place in a window. The
- * part begins with the address of this table.
+ * What a module does with the tasks of users' types that have its part: the place in a window, the
+ * reader. The part begins with the address of this table.
  */
 struct baton__part_hooks {
 	/* The runner has reached the task; the task is unlinked. True: the module keeps the task
-	 * elsewhere, and the task still waits. False: the task is to be entered. Called by the
-	 * holder. A bound counts such a task even if the task captures the resource. */
+	 * elsewhere, and the task still waits; or the module has run the task. False: the task is
+	 * to be entered. Called by the holder. A bound counts such a task even if the task captures
+	 * the resource. */
 	bool (*keep)(struct baton_task *task);
 	/* Calls `run`, the function of the task's type, and returns its status. */
 	int (*run)(struct baton_task *task, baton_task_fn run);
+	/* Optional. A submitter, which has a record, comes with the task. True: the task has been
+	 * accepted and has run beside other tasks, and the submit is over. */
+	bool (*join)(struct baton_resource *resource, struct baton_task *task);
 	/* The task will not be entered: gives back what the task has taken. Called before the task
 	 * is completed or its `cancelled` called. */
 	void (*drop)(struct baton_task *task);

@@ -37,8 +37,9 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
 		return false;
 	}
 	BATON_PROBE(task__failed, resource, status);
+	/* Relaxed: only counted. Tasks may run beside each other. */
 	if (stats)
-		baton__count(&stats->failed, 1);
+		(void)add_relaxed(&stats->failed, 1);
 	if (!told && config && config->failed) {
 		BATON_GUARD(guard); /* a bracket's has ended */
 		config->failed(resource, task, status);
@@ -48,14 +49,12 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
 }
 
 /*
- * The runner has reached the task, and no module keeps it. True: the task is to be entered.
- * False: it was cancelled meanwhile, by its tag or its future, and has been completed.
+ * The task has left the queue. True: the task is to be entered. False: it was cancelled meanwhile,
+ * by its tag or its future, and has been completed.
  */
 static bool claim(struct baton_resource *resource, struct baton_task *task,
                   struct baton_future *future)
 {
-	if (baton__has_extras(resource))
-		baton__backlog_left(resource, task);
 	if (baton__stamp_enter(task) &&
 	    (!future || baton__future_claim(future, baton__turn_visits(resource))))
 		return true;
@@ -103,6 +102,8 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 
 	if (hooks && hooks->keep(task))
 		return;
+	if (baton__has_extras(resource))
+		baton__backlog_left(resource, task);
 	if (!claim(resource, task, future) || (batch && !baton__batching.enter(batch, task)))
 		return;
 	if (stats && stats->_gauge)
@@ -114,6 +115,15 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 			baton__gauge_leave(stats, stats->executed);
 		baton__count(ran ? &stats->executed : &stats->cancelled, 1);
 	}
+}
+
+bool baton__run_beside(struct baton__frame *frame, struct baton_task *task)
+{
+	struct baton_future *future = baton__task_future(task);
+
+	frame->value = NULL;
+	return claim(frame->resource, task, future) &&
+	       enter(frame, task, future, NULL, baton__has_context(frame->resource));
 }
 
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)

@@ -33,6 +33,13 @@ void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task);
 
 /*
+ * Runs a task that has left the queue, on a thread that need not hold the baton: the caller keeps
+ * the resource busy, and no thread but such threads runs tasks of the resource meanwhile. `frame`:
+ * the innermost frame of this thread. False: the task was cancelled.
+ */
+bool baton__run_beside(struct baton__frame *frame, struct baton_task *task);
+
+/*
  * The function of the frame's running task has returned a status other than 0. Counts the failure,
  * and calls config->failed unless `told`: the task has a future. The pointer `task` is passed on
  * and not followed. False: there is no failure, since the task was withdrawn.

@@ -96,6 +96,19 @@ BATON_NOINLINE void baton__stats_enter(struct baton_resource_stats *stats, uintp
 		baton__gauge_enter(stats, function, load_relaxed(&stats->_idle_runs) / 2);
 }
 
+void baton__stats_beside(struct baton_resource *resource)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	/* Relaxed: only counted. */
+	(void)add_relaxed(&stats->submitted, 1);
+	/* [stats.left] release: the task was counted as submitted; pairs with [stats.left] in
+	 * read_queue. Release is enough: atomic.h has no such addition. */
+	(void)add_seq_cst(&stats->_left, 1);
+}
+
 void baton__stats_dropped(struct baton_resource *resource, uint32_t count)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);

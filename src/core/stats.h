@@ -135,6 +135,10 @@ BATON_INLINE uintptr_t baton__stats_shown(const struct baton_resource *resource)
 	return stats && stats->_gauge ? load_relaxed(&stats->_function) : 0;
 }
 
+/* Counts a task that is accepted, and runs beside tasks of the resource. Called by the submitter,
+ * while no holder counts. */
+void baton__stats_beside(struct baton_resource *resource);
+
 /* Counts tasks that a bound drops at their submit. Called by the submitter. */
 void baton__stats_dropped(struct baton_resource *resource, uint32_t count);
 

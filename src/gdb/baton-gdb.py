@@ -304,11 +304,15 @@ def describe_wait(look, record):
             (since, future))
 
 
+# As enum baton__who_why (src/core/gauge.h).
+SUSPENDED, DETACHED, READERS = range(3)
+
+
 class Who:
     """The thread that has suspended a resource, or has detached the task that holds it."""
 
-    def __init__(self, tid, detached, function=0, resource=0):
-        self.tid, self.detached = tid, detached
+    def __init__(self, tid, why, function=0, resource=0):
+        self.tid, self.why = tid, why
         self.function, self.resource = function, resource
 
     @classmethod
@@ -316,14 +320,14 @@ class Who:
         """As a board shows it (struct baton__who), or None."""
         if not int(who["thread"]):
             return None
-        return cls(int(who["thread"]), bool(who["detached"]), int(who["function"]),
+        return cls(int(who["thread"]), int(who["why"]), int(who["function"]),
                    address(who["resource"]))
 
     def text(self, look, deed):
         said = "; thread %s %s" % (look.thread(self.tid), deed)
         if self.function:
             said += ", in %s" % symbol_at(self.function)
-        if self.resource and not self.detached:
+        if self.resource and self.why == SUSPENDED:
             said += ", in a task of %s" % look.name(self.resource)
         return said
 
@@ -342,13 +346,15 @@ def shelver(look, resource):
     who = Who.shown(look.lines[resource]["gauge"]["shelved"]) if resource in look.lines else None
     # As in src/module/who.c: the job is in no queue, unless a helper has borrowed it.
     told = address(value["_job"]["_next"]) if PHASES[turn & 3] == "held" else 0
-    return who or (Who(told >> 2, bool(told & 2)) if told & 1 else None)
+    return who or (Who(told >> 3, told >> 1 & 3) if told & 1 else None)
 
 
 def shelved(look, who):
     if who is None:
         return "suspended, or held by a detached task: nobody has resumed or completed it"
-    if who.detached:
+    if who.why == READERS:
+        return "held by readers, which are at work" + who.text(look, "was the first of them")
+    if who.why == DETACHED:
         return ("held by a detached task, which nobody has completed" +
                 who.text(look, "has detached it"))
     return "suspended, and nobody has resumed it" + who.text(look, "has suspended it")

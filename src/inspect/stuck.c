@@ -52,6 +52,7 @@ const char *const baton__cause_words[BATON__CAUSES] = {
 	[BATON__CAUSE_NONE] = "",
 	[BATON__CAUSE_SUSPENDED] = "suspended",
 	[BATON__CAUSE_DETACHED] = "task is detached",
+	[BATON__CAUSE_READERS] = "readers at work",
 	[BATON__CAUSE_LANES] = "lanes suspended",
 	[BATON__CAUSE_QUEUED] = "in executor's queue",
 	[BATON__CAUSE_WINDOW] = "window is full",
@@ -63,6 +64,7 @@ const char *const baton__cause_sentence[BATON__CAUSES] = {
 	[BATON__CAUSE_SUSPENDED] = "the resource is suspended, and nobody has resumed it",
 	[BATON__CAUSE_DETACHED] =
 		"a detached task holds the resource, and nobody has completed that task",
+	[BATON__CAUSE_READERS] = "readers of the resource are at work, and have not returned",
 	[BATON__CAUSE_LANES] = "the lower lanes are suspended, and nobody has resumed them",
 	[BATON__CAUSE_QUEUED] = "the resource is in its executor's queue: nobody runs that loop, "
 				"or every worker is busy",
@@ -76,7 +78,15 @@ const char *const baton__cause_sentence[BATON__CAUSES] = {
 const char *const baton__cause_deed[BATON__CAUSES] = {
 	[BATON__CAUSE_SUSPENDED] = "has suspended it",
 	[BATON__CAUSE_DETACHED] = "has detached it",
+	[BATON__CAUSE_READERS] = "was the first of them",
 	[BATON__CAUSE_LANES] = "has suspended them",
+};
+
+/* By an enum baton__who_why. */
+static const enum baton__cause cause_of_shelf[4] = {
+	[BATON__SUSPENDED] = BATON__CAUSE_SUSPENDED,
+	[BATON__DETACHED_TASK] = BATON__CAUSE_DETACHED,
+	[BATON__READERS] = BATON__CAUSE_READERS,
 };
 
 enum baton__cause baton__cause_of(const struct baton__board_line *line)
@@ -87,8 +97,7 @@ enum baton__cause baton__cause_of(const struct baton__board_line *line)
 	if (load_relaxed(&line->stats._function) || !waiting_on(line))
 		return BATON__CAUSE_NONE;
 	if (baton__turn_seems_shelved(resource))
-		return load_relaxed(&line->gauge.shelved.detached) ? BATON__CAUSE_DETACHED
-		                                                   : BATON__CAUSE_SUSPENDED;
+		return cause_of_shelf[load_relaxed(&line->gauge.shelved.why) % 4];
 	if (!baton__turn_seems_held(resource))
 		return BATON__CAUSE_QUEUED;
 	if (!baton__word_is_busy(word))
@@ -105,7 +114,7 @@ struct baton__who baton__cause_who(const struct baton__board_line *line, enum ba
 		return (struct baton__who){.thread = 0};
 	return (struct baton__who){
 		.thread = load_relaxed(&who->thread),
-		.detached = load_relaxed(&who->detached),
+		.why = load_relaxed(&who->why),
 		.function = load_relaxed(&who->function),
 		.resource = load_relaxed(&who->resource),
 	};
@@ -146,9 +155,9 @@ static void append_who(char message[BATON__MESSAGE_MAX], const struct baton__boa
 	if (!who->thread)
 		return;
 	append_text(message, "; thread %s %s", thread_text(thread, file, who->thread), deed);
-	if (line && !who->detached)
+	if (line && !who->why)
 		append_text(message, " in a task of \"%s\"", name_of(line));
-	else if (who->resource && !who->detached)
+	else if (who->resource && !who->why)
 		append_text(message, " in a task of a resource that is not on the board");
 	if (who->function)
 		append_text(message, ", the function at %#" PRIxPTR " (%s)", who->function,

@@ -15,6 +15,7 @@ enum baton__cause {
 	BATON__CAUSE_NONE,      /* a task runs, or none waits */
 	BATON__CAUSE_SUSPENDED, /* the baton is on the shelf */
 	BATON__CAUSE_DETACHED,  /* a detached task has put the baton on the shelf */
+	BATON__CAUSE_READERS,   /* readers run beside each other */
 	BATON__CAUSE_LANES,     /* the lower lanes are suspended */
 	BATON__CAUSE_QUEUED,    /* the resource is in its executor's queue */
 	BATON__CAUSE_WINDOW,    /* the tasks have been entered, and wait in a window */

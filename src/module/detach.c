@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/refused.h"
+#include "core/called.h"
 #include "core/visit.h"
 #include "core/resource.h"
 #include "core/run.h"
@@ -32,6 +33,8 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 		return -EBUSY;
 	if (flags & BATON_DETACH_EXCLUSIVE && baton__turn_is_shelving(resource))
 		return -EBUSY;
+	if (flags & BATON_DETACH_EXCLUSIVE && baton__thread_reads(baton__self, resource))
+		return -EPERM;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
 		return baton__refused(
 			"baton_detach*: the token is a windowed task's that does not run");
@@ -90,7 +93,7 @@ BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 		return error;
 	bind(frame, token, flags);
 	if (flags & BATON_DETACH_EXCLUSIVE)
-		baton__shelve(frame->resource);
+		baton__shelve(frame->resource, BATON__DETACHED_TASK);
 	return 0;
 }
 
@@ -111,7 +114,7 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 		return error;
 	bind(frame, token, flags);
 	if (flags & BATON_DETACH_EXCLUSIVE)
-		baton__shelve(resource);
+		baton__shelve(resource, BATON__DETACHED_TASK);
 	error = baton__deadline_arm(deadline, token, timeout_ns);
 	if (!error)
 		return 0;

@@ -25,12 +25,12 @@
 #include "core/visit.h"
 #include "module/who.h"
 
-void baton__shelve(struct baton_resource *resource)
+void baton__shelve(struct baton_resource *resource, enum baton__who_why why)
 {
 	struct baton__who who = baton__who_now();
 
 	BATON_ASSERT(baton__thread_holds(baton__self, resource));
-	who.detached = true;
+	who.why = why;
 	baton__turn_want_shelf(resource);
 	baton__who_shelved(resource, &who);
 	/* The release at the end of a short path then fails. */

@@ -11,7 +11,7 @@
  * thread: when that task returns, the runner leaves. At most once per task. As long as no thread
  * has been told to unshelve, the holder may take the shelve back by baton__turn_unwant_shelf().
  */
-void baton__shelve(struct baton_resource *resource);
+void baton__shelve(struct baton_resource *resource, enum baton__who_why why);
 
 /* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);

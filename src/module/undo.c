@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct call) <= BATON__NODE_BODY_SIZE, "fits a node");
 
 static void require_usable(const struct baton_undo_log *log, const char *function)
 {
-	if (BATON_UNLIKELY(!baton__thread_runs_in(baton__self, log->_resource)))
+	if (BATON_UNLIKELY(!baton__thread_excludes(baton__self, log->_resource)))
 		BATON_MISUSE_OF(
 			function, baton__name(log->_resource),
 			"is not held by this thread: a log is used in the task that began it");

@@ -23,7 +23,7 @@ struct baton__who baton__who_now(void)
 static void show(struct baton__who *shown, const struct baton__who *who)
 {
 	store_relaxed(&shown->thread, who->thread);
-	store_relaxed(&shown->detached, who->detached);
+	store_relaxed(&shown->why, who->why);
 	store_relaxed(&shown->function, who->function);
 	store_relaxed(&shown->resource, who->resource);
 }
@@ -31,12 +31,12 @@ static void show(struct baton__who *shown, const struct baton__who *who)
 /*
  * who.guest: While the baton is on the shelf and no helper has borrowed it, the job is in no queue,
  *    and no thread queues it (turn.h). The job's `_next` then tells src/gdb/baton-gdb.py who has
- *    shelved. Bit 0 is 1, as in no pointer; bit 1 says that a task has detached itself; the
- *    thread's id is above. The library does not read this value.
+ *    shelved. Bit 0 is 1, as in no pointer; bits 1 and 2 say why; the thread's id is above. The
+ *    library does not read this value.
  */
 static void tell_debugger(struct baton_resource *resource, const struct baton__who *who)
 {
-	const uintptr_t told = (uintptr_t)who->thread << 2 | who->detached << 1 | 1;
+	const uintptr_t told = (uintptr_t)who->thread << 3 | who->why << 1 | 1;
 
 	BATON_ASSERT(baton__word_is_busy(baton__word(resource)));
 	/* This hint is exact: only the holder ends HELD, or makes another phase HELD. */

@@ -56,6 +56,7 @@ struct baton_resource;
 struct baton__node;
 struct baton__batch;
 struct baton__called;
+struct baton__reading;
 struct baton__ring;
 struct baton__stay;
 struct ck_epoch_record;
@@ -125,6 +126,7 @@ struct baton__thread {
 	 * the thread sleeps in a call. */
 	const struct baton__called *called;
 	uintptr_t lent;                 /* called.lent: `top` as it was at the call; 0: none */
+	const struct baton__reading *reading; /* called.h; NULL: the thread runs no reader */
 	bool resumes_later;             /* suspend.c: a resume_later is under way */
 	uint32_t blocking;              /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */

@@ -79,7 +79,7 @@ void top_print_who(FILE *out, const struct top_board *board, const struct top_ro
 	              baton__cause_deed[row->cause]);
 	if (who.function)
 		(void)fprintf(out, " in %s", top_function(board, who.function));
-	if (who.resource && !who.detached)
+	if (who.resource && !who.why)
 		(void)fprintf(out, "%s %s", who.function ? " of" : " in a task of",
 		              top_name_at(name, file, who.resource));
 }

@@ -68,7 +68,7 @@ static void expect(enum baton__cause cause, int thread, baton_call_fn function,
 static void expect_told(const struct baton_resource *resource, int thread, bool detached)
 {
 	cr_assert_eq((uintptr_t)resource->_job._next,
-	             (uintptr_t)thread << 2 | (detached ? 2 : 0) | 1);
+	             (uintptr_t)thread << 3 | (detached ? 2 : 0) | 1);
 }
 
 static void *suspend_it(void *arg)
