@@ -4,6 +4,7 @@
 #define BATON_TEST_PARTS_H
 
 #include <baton/label.h>
+#include <baton/reader.h>
 #include <baton/window.h>
 
 /* A task with a stamp. */
@@ -63,6 +64,37 @@ static inline void windowed_init(struct windowed *windowed, struct baton_window 
 	baton_window_part_init(&windowed->part, window);
 	windowed->future = future;
 	windowed->fn = fn;
+}
+
+/* A task that is a reader, with a stamp. */
+struct read_task {
+	struct baton_task task;
+	struct baton_reader reader;
+	struct baton_stamp stamp;
+	struct baton_future *future;
+	baton_task_fn fn;
+};
+
+static inline int read_task_run(struct baton_task *task)
+{
+	return baton_container_of(task, struct read_task, task)->fn(task);
+}
+
+static inline void read_task_init(struct read_task *read, struct baton_readers *readers,
+                                  baton_task_fn fn, struct baton_future *future)
+{
+	static const struct baton_task_type type = {
+		.run = read_task_run,
+		.future = BATON_TASK_PLACE(struct read_task, task, future),
+		.stamp = BATON_TASK_PLACE(struct read_task, task, stamp),
+		.reader = BATON_TASK_PLACE(struct read_task, task, reader),
+		.function = BATON_TASK_PLACE(struct read_task, task, fn),
+	};
+
+	baton_task_init_of(&read->task, &type);
+	baton_reader_init(&read->reader, readers);
+	read->future = future;
+	read->fn = fn;
 }
 
 #endif

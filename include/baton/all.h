@@ -23,6 +23,7 @@
 #include <baton/loop.h>
 #include <baton/manual.h>
 #include <baton/parallel.h>
+#include <baton/reader.h>
 #include <baton/registry.h>
 #include <baton/stats.h>
 #include <baton/stop.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that are given a window, a watch; see firsts.h. */
+/* Functions that are given a window, readers, a watch; see firsts.h. */
 #include "firsts.h"
 
 #include <unistd.h>
@@ -90,6 +90,54 @@ FIRST(baton_window_waiting)
 FIRST(baton_window_deinit)
 {
 	baton_window_deinit(&window);
+}
+
+/* ---- Readers ---- */
+
+static struct baton_readers readers = BATON_READERS_INIT(&r);
+static struct read_task reader;
+
+static int read_once(struct baton_task *task)
+{
+	MUST(baton_reading(&r) && !baton_held(&r));
+	MUST(baton_readers_at_work(&readers) == 1);
+	return run_task(task);
+}
+
+static void one_reads(void)
+{
+	read_task_init(&reader, &readers, read_once, &f);
+	MUST(!baton_submit(&r, &reader.task));
+	ran();
+}
+
+FIRST(baton_readers_init)
+{
+	baton_readers_init(&readers, &r);
+	one_reads();
+}
+
+FIRST(baton_reader_init)
+{
+	one_reads();
+}
+
+FIRST(baton_readers_at_work)
+{
+	MUST(baton_readers_at_work(&readers) == 0);
+	one_reads();
+}
+
+FIRST(baton_reading)
+{
+	MUST(!baton_reading(&r));
+	one_reads();
+}
+
+FIRST(baton_readers_deinit)
+{
+	one_reads();
+	baton_readers_deinit(&readers);
 }
 
 /* ---- Watches of descriptors ---- */

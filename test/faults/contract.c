@@ -75,7 +75,7 @@ static const struct function {
 	/* baton/detach.h */
 	{"baton_detached_init", {0}},
 	{"baton_deadline_init", {0}},
-	{"baton_detach", {EINVAL, EBUSY}},
+	{"baton_detach", {EINVAL, EBUSY, EPERM}},
 	{"baton_detach_within", {ARM}},
 	{"baton_detached_complete", {FIRST, EALREADY, EINVAL}},
 	{"baton_detached_cancel_requested", {0}},
@@ -187,6 +187,12 @@ static const struct function {
 	{"baton_pool_destroy", {EDEADLK, ECHILD, EPERM}},
 	{"baton_pool_worker_stats_read", {EINVAL}},
 	{"baton_pool_stats_read", {0}},
+	/* baton/reader.h */
+	{"baton_readers_init", {0}},
+	{"baton_readers_deinit", {0}},
+	{"baton_reader_init", {0}},
+	{"baton_readers_at_work", {0}},
+	{"baton_reading", {0}},
 	/* baton/registry.h */
 	{"baton_registry_create", {FIRST, EINVAL}},
 	{"baton_registry_destroy", {FIRST}},

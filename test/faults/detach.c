@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Failing calls in: detached completion, deadlines, windows. */
+/* Failing calls in: detached completion, deadlines, windows, readers. */
 #include "scenario.h"
 
 #include <baton/detach.h>
@@ -265,4 +265,70 @@ SCENARIO(window, full)
 	resource_end(&session.resource);
 	EXPECT(stands(&session, 0, 0));
 	USE(baton_window_deinit(&session.window));
+}
+
+/* ---- Readers ---- */
+
+#define LOOKS 6
+
+struct library {
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct baton_readers readers;
+	struct occupant first; /* an ordinary task, behind which the readers wait */
+	struct look {
+		struct read_task read;
+		struct baton_future future;
+		atomic_int runs;
+	} looks[LOOKS];
+};
+
+static int look_run(struct baton_task *task)
+{
+	struct look *look = baton_container_of(task, struct look, read.task);
+
+	atomic_fetch_add(&look->runs, 1);
+	return 0;
+}
+
+static void *look_alone(void *arg)
+{
+	struct library *library = arg;
+	struct look *look = &library->looks[0];
+
+	INSIST(baton_submit(&library->resource, &look->read.task), !atomic_load(&look->runs));
+	EXPECT(atomic_load(&look->runs) == 1);
+	return NULL;
+}
+
+/* One looks alone; the others wait together, and run on the pool. */
+SCENARIO(reader, together)
+{
+	struct baton_pool *pool = pool_get();
+	struct library library = {.config = {.capture_max = 1}};
+
+	library.config.executor = baton_pool_executor(pool);
+	baton_resource_init(&library.resource, &library.config);
+	USE(baton_readers_init(&library.readers, &library.resource));
+	for (int i = 0; i < LOOKS; i++) {
+		struct look *look = &library.looks[i];
+
+		USE(baton_future_init(&look->future));
+		read_task_init(&look->read, &library.readers, look_run, &look->future);
+	}
+	elsewhere(look_alone, &library);
+	occupy(&library.first, &library.resource);
+	for (int i = 1; i < LOOKS; i++)
+		INSIST(baton_submit(&library.resource, &library.looks[i].read.task),
+		       !atomic_load(&library.looks[i].runs));
+	leave(&library.first);
+	for (int i = 1; i < LOOKS; i++)
+		INSIST(baton_future_wait(&library.looks[i].future), true);
+	for (int i = 0; i < LOOKS; i++)
+		EXPECT(atomic_load(&library.looks[i].runs) == 1);
+	EXPECT(!USE(baton_reading(&library.resource)));
+	resource_end(&library.resource);
+	EXPECT(USE(baton_readers_at_work(&library.readers)) == 0);
+	USE(baton_readers_deinit(&library.readers));
+	pool_put(pool);
 }

@@ -36,6 +36,8 @@ static struct fresh {
 	struct baton_window window;
 	struct baton_window_lane window_lane[1];
 	struct windowed windowed;
+	struct baton_readers readers;
+	struct read_task read;
 	struct baton_detached token;
 	struct baton_deadline deadline;
 	struct baton_suspension suspension;
@@ -205,6 +207,7 @@ static void fresh_begin(void)
 	baton_timer_init(&fresh.timer, NULL, &world.idle, timer_nothing);
 	baton_trigger_init(&fresh.trigger, &world.idle, trigger_nothing);
 	baton_window_init(&fresh.window, &world.idle, 1);
+	baton_readers_init(&fresh.readers, &world.idle);
 	baton_deadline_init(&fresh.deadline, NULL);
 	baton_plain_job_init(&fresh.job, job_nothing, NULL);
 	baton_io_init(&fresh.io, &world.idle, io_nothing);

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Readers. The holder that comes to a reader leads a group: it says in the readers' word that
+ * readers are at work, and runs the reader. Other threads come to the group in two ways. A
+ * submitter joins the group by one CAS. Or the leader, if it is a worker, takes the readers that
+ * follow out of the queue into its party (reader_party.h), where other workers find them. A leader
+ * that ends before others shelves the baton (shelf.c). The last reader of the group unshelves it.
+ *
+ * The word `_state`:
+ *   OPEN   1 bit. Submitters may join: the leader has left no task in _list, and no module may keep
+ *          tasks behind it. So every task that waits is in the inbox, where a joiner sees it.
+ *          Without meaning while no reader is counted.
+ *   COUNT  31 bits. The readers that run, and those in the party.
+ *   COUNT 0 -> n (OPEN)     the leader, which holds the baton
+ *   COUNT n > 0 -> n+1      a joiner, with OPEN
+ *   COUNT n -> n-m          a thread that has run m readers
+ *
+ * Invariants:
+ * reader.group: While COUNT is not 0 no thread but those counted runs a task of the resource, and
+ *    nothing moves from the inbox to _list: the leader holds the baton, or has left it on the
+ *    shelf. The leader counts itself until it has decided how it leaves. So exactly one thread sees
+ *    the COUNT fall to 0: the leader, which stays the holder, or another thread, which unshelves.
+ * reader.no_overtaking: A joiner has seen an empty inbox before its CAS. A task whose submit
+ *    happens before the joiner's was in the inbox then, and the joiner would have seen it; or was
+ *    in _list, and then the group that the joiner has joined began behind that task.
+ * reader.counts: During a group the statistics' words `executed`, `submitted` and `_left` are
+ *    counted by read-modify-writes.
+ *
+ * Linearisation point of a join: the load of the resource's word that found the inbox empty, or, if
+ * tasks have come and gone since, the beginning of the group. Progress: a join is lock-free: a CAS
+ * fails only because another reader has come or gone. ABA: a recurring word means the same.
+ */
+#include "module/reader.h"
+
+#include "base/atomic.h"
+#include "base/checked.h"
+#include "base/probe.h"
+#include "core/backlog.h"
+#include "core/batching.h"
+#include "core/called.h"
+#include "core/deferred.h"
+#include "core/frame.h"
+#include "core/guard.h"
+#include "core/inbox.h"
+#include "core/label.h"
+#include "core/place.h"
+#include "core/run.h"
+#include "core/stats.h"
+#include "module/reader_party.h"
+#include "module/shelf.h"
+
+#define OPEN 1U
+#define READER 2U
+
+static const struct baton__part_hooks reader_hooks;
+
+/* Called for a task that has reader_hooks. */
+static struct baton_readers *readers_of(const struct baton_task *task)
+{
+	return ((struct baton_reader *)baton__member(task, baton__type(task)->reader))->_readers;
+}
+
+/* ---- One reader ---- */
+
+void baton__reader_run(struct baton__frame *frame, struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(frame->resource);
+
+	BATON_PROBE(task__begin, frame->resource, task);
+	/* Relaxed: only counted (reader.counts). */
+	if (baton__run_beside(frame, task) && stats)
+		(void)add_relaxed(&stats->executed, 1);
+	BATON_PROBE(task__end, frame->resource, 0);
+}
+
+/* `ended` readers that this thread has run leave the group. True: they were the last. */
+static bool leave_group(struct baton_readers *readers, uint32_t ended)
+{
+	/* [reader.end] release: what these readers did; acquire: what the other readers did, for
+	 * the last one; pairs with [reader.end] here and in end_lead */
+	return sub_acq_rel(&readers->_state, ended * READER) / READER == ended;
+}
+
+void baton__readers_leave(struct baton_readers *readers, uint32_t ended)
+{
+	struct baton_resource *resource = readers->_resource;
+
+	if (leave_group(readers, ended))
+		baton__unshelve(resource, false);
+	else
+		baton__deferred_check(baton__self);
+}
+
+/* ---- The leader ---- */
+
+/* Do readers of the resource run side by side? */
+static bool side_by_side(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = baton__config(resource);
+
+	return baton__capture_max(resource) && !baton__hooked(resource) &&
+	       (!config || !config->executor || config->executor->_ops->offer);
+}
+
+/* Is the leader to take other readers? A captured thread, a helper and a nested capture run no
+ * other reader for others (L7, L8, L9). */
+static bool leads_others(const struct baton__frame *frame)
+{
+	const struct baton__thread *self = baton__self;
+
+	return self->member && self->member == baton__executor_if_any(frame->resource) &&
+	       baton__turn_seems_held(frame->resource) && !baton__frame_nested(frame) &&
+	       baton__any_waits(frame->resource);
+}
+
+/* The entry behind the running task; NULL: none is known. */
+static struct baton_task *next_entry(struct baton_resource *resource)
+{
+	const uintptr_t word = baton__word(resource);
+
+	/* What a look asks for is done when the group is over. */
+	if (!resource->_list && baton__word_newest(word) && !baton__word_must_look(word))
+		baton__take(resource);
+	if (!resource->_list && baton__has_extras(resource))
+		(void)baton__backlog_next(resource);
+	return resource->_list;
+}
+
+/* Takes the readers that follow into the party. Returns their number. */
+static uint32_t gather_readers(struct baton_readers *readers, struct baton__party *party)
+{
+	struct baton_resource *resource = readers->_resource;
+	struct baton_task *task;
+	uint32_t count = 0;
+
+	while (count < BATON__PARTY_MAX && (task = next_entry(resource)) &&
+	       baton__part_hooks(task) == &reader_hooks && readers_of(task) == readers) {
+		resource->_list = task->_next;
+		if (baton__has_extras(resource))
+			baton__backlog_left(resource, task);
+		party->tasks[count++] = task;
+	}
+	baton__backlog_put_back(resource);
+	return count;
+}
+
+/* The group begins: `count` readers are at work or in the party. */
+static void begin_group(struct baton_readers *readers, struct baton__party *party, uint32_t count)
+{
+	struct baton_resource *resource = readers->_resource;
+	const bool open = !resource->_list && !baton__backlog(resource);
+
+	/* [reader.begin] release: what the tasks before did; pairs with [reader.begin] in
+	 * join_group */
+	store_release(&readers->_state, count * READER + (open ? OPEN : 0));
+	if (count == 1)
+		return;
+	baton__party_begin(party, count - 1);
+}
+
+/* The leader has run `ended` readers. If other readers are at work, it leaves the resource when its
+ * task is over, and the last of them goes on. */
+static void end_lead(struct baton_readers *readers, uint32_t ended)
+{
+	struct baton_resource *resource = readers->_resource;
+	uint32_t word = load_relaxed(&readers->_state);
+
+	/* [reader.end] acquire: what the other readers did; pairs with [reader.end] in leave_group.
+	 * The baton publishes what this thread did. Ends: each failure is another reader that has
+	 * come or gone. */
+	while (word / READER == ended)
+		if (cas_acquire(&readers->_state, &word, 0))
+			return;
+	/* Before this thread is counted off: the last reader may then unshelve. */
+	baton__shelve(resource, BATON__READERS);
+	if (leave_group(readers, ended))
+		baton__turn_unwant_shelf(resource);
+}
+
+/* Shows the leader's function, as the drain shows that of an ordinary task. */
+static void run_first(struct baton__frame *frame, struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(frame->resource);
+	const bool shown = stats && stats->_gauge;
+	const uint64_t before = shown ? load_relaxed(&stats->executed) : 0;
+
+	if (shown)
+		baton__gauge_enter(stats, baton__function(task), before);
+	baton__reader_run(frame, task);
+	if (shown)
+		baton__gauge_leave(stats, before);
+}
+
+/* The holder has come to the reader. False: it is to be entered as an ordinary task. */
+static bool lead_group(struct baton_task *task)
+{
+	struct baton__frame *frame = baton__top(baton__self);
+	struct baton_resource *resource = frame->resource;
+	struct baton_readers *readers = readers_of(task);
+	struct baton__party *party = NULL;
+	uint32_t count = 0;
+	uint32_t ended = 1;
+
+	if (BATON_UNLIKELY(readers->_resource != resource))
+		BATON_MISUSE_OF("baton_submit", baton__name(resource),
+		                "was given a reader of another resource");
+	if (!side_by_side(resource))
+		return false;
+	if (baton__has_extras(resource))
+		baton__backlog_left(resource, task);
+	if (leads_others(frame))
+		party = baton__party_of(readers);
+	if (party)
+		count = gather_readers(readers, party);
+	begin_group(readers, party, count + 1);
+	(void)baton__backlog_lend(resource); /* until the drain goes on */
+	run_first(frame, task);
+	/* Ends with the party (reader.taken). */
+	while (count && (task = baton__party_take(party))) {
+		BATON__CHECKED(enter(resource, task));
+		baton__reader_run(frame, task);
+		ended++;
+	}
+	end_lead(readers, ended);
+	return true;
+}
+
+/* ---- Joining ---- */
+
+/* May this thread run the task at once, beside the readers at work? `word`: the readers'. */
+static bool may_join(const struct baton_resource *resource, const struct baton_task *task,
+                     uint32_t word)
+{
+	const uintptr_t inbox = baton__word(resource);
+	struct baton_future *future = baton__task_future(task);
+
+	return word & OPEN && word / READER && !baton__word_is_closed(inbox) &&
+	       !baton__word_newest(inbox) && (!future || baton__future_fresh(future)) &&
+	       baton__place(resource) == BATON__HERE &&
+	       !baton__thread_runs_in(baton__self, resource);
+}
+
+static bool join_group(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_readers *readers = readers_of(task);
+	struct baton_future *future = baton__task_future(task);
+	uint32_t word = load_relaxed(&readers->_state); /* validated by the CAS */
+	struct baton__frame frame;
+
+	/* The holder says that the reader is another resource's. */
+	if (readers->_resource != resource)
+		return false;
+	do {
+		if (!may_join(resource, task, word))
+			return false;
+		/* [reader.begin] acquire: what the tasks before did; pairs with [reader.begin] in
+		 * begin_group */
+	} while (!cas_acquire(&readers->_state, &word, word + READER));
+	if (future)
+		baton__future_bind(future, resource);
+	baton__stats_beside(resource);
+	baton__frame_push(&frame, resource);
+	BATON_GUARD(guard);
+	BATON__CHECKED(enter(resource, task));
+	baton__reader_run(&frame, task);
+	guard = false;
+	baton__frame_pop(&frame);
+	baton__readers_leave(readers, 1);
+	return true;
+}
+
+/* ---- The part ---- */
+
+/* Says to what the function calls that it is a reader's. */
+static int run_reading(struct baton_task *task, baton_task_fn run)
+{
+	struct baton__thread *self = baton__self;
+	const struct baton__reading reading = {self->reading, baton__top(self)->resource};
+	int status;
+
+	self->reading = &reading;
+	status = run(task);
+	self->reading = reading.below;
+	return status;
+}
+
+static void drop_reader(struct baton_task *task)
+{
+	(void)task;
+}
+
+static const struct baton__part_hooks reader_hooks = {
+	.keep = lead_group,
+	.run = run_reading,
+	.join = join_group,
+	.drop = drop_reader,
+};
+
+BATON_EXPORT void baton_reader_init(struct baton_reader *reader, struct baton_readers *readers)
+{
+	BATON__NEED(reader, "the reader is NULL: a task's struct has one beside the task");
+	BATON__NEED(readers, "the readers are NULL");
+	*reader = (struct baton_reader){{&reader_hooks}, readers};
+}
+
+BATON_EXPORT void baton_readers_init(struct baton_readers *readers, struct baton_resource *resource)
+{
+	BATON__NEED(readers, "the readers are NULL");
+	BATON__NEED(resource, "the resource is NULL: readers belong to a resource");
+	*readers = (struct baton_readers)BATON_READERS_INIT(resource);
+}
+
+BATON_EXPORT void baton_readers_deinit(struct baton_readers *readers)
+{
+	BATON_REQUIRE_OF(load_relaxed(&readers->_state) / READER == 0,
+	                 baton__name(readers->_resource),
+	                 "has readers at work: close and await it first");
+	baton__party_end(readers);
+}
+
+BATON_EXPORT uint32_t baton_readers_at_work(const struct baton_readers *readers)
+{
+	return load_relaxed(&readers->_state) / READER;
+}
+
+BATON_EXPORT bool baton_reading(const struct baton_resource *resource)
+{
+	return baton__thread_reads(baton__self, resource);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers: tasks that run beside each other, and beside no ordinary task. */
+#include "fixture.h"
+#include "misuse.h"
+
+#include <baton/blocking.h>
+#include <baton/call.h>
+#include <baton/detach.h>
+#include <baton/hooks.h>
+#include <baton/reader.h>
+#include <baton/suspend.h>
+#include <baton/tag.h>
+#include <baton/thread.h>
+#include <baton/time.h>
+#include <baton/undo.h>
+
+#include "../../parts.h"
+
+#define READERS 8
+
+static struct baton_readers readers = BATON_READERS_INIT(&fix.resource);
+
+/* A reader that says that it runs, and stays until it is let go. */
+struct look {
+	struct read_task read;
+	struct baton_future future;
+	sem_t entered;
+	sem_t leave;
+	int (*inside)(struct look *look); /* NULL: nothing */
+	bool stays;
+	bool ran;
+	pthread_t thread;
+	uint32_t beside; /* readers at work, itself included */
+	int result;
+	int status; /* of the submit */
+};
+
+static atomic_int looking; /* how many are in their functions */
+static int seen[READERS];  /* written by writers */
+
+static int look_run(struct baton_task *task)
+{
+	struct look *look = baton_container_of(task, struct look, read.task);
+	int status;
+
+	atomic_fetch_add(&looking, 1);
+	look->ran = true;
+	look->thread = pthread_self();
+	look->beside = baton_readers_at_work(&readers);
+	status = look->inside ? look->inside(look) : 0;
+	gate_open(&look->entered);
+	if (look->stays)
+		gate_pass(&look->leave);
+	atomic_fetch_sub(&looking, 1);
+	return status;
+}
+
+static void look_init(struct look *look, bool stays)
+{
+	memset(look, 0, sizeof(*look));
+	baton_future_init(&look->future);
+	read_task_init(&look->read, &readers, look_run, &look->future);
+	gate_init(&look->entered);
+	gate_init(&look->leave);
+	look->stays = stays;
+}
+
+static void looks_init(struct look *looks, size_t count, bool stays)
+{
+	for (size_t i = 0; i < count; i++)
+		look_init(&looks[i], stays);
+}
+
+static int look_submit(struct look *look)
+{
+	return look->status = baton_submit(&fix.resource, &look->read.task);
+}
+
+static void *look_main(void *arg)
+{
+	BATON_IGNORE(baton_thread_attach());
+	BATON_IGNORE(look_submit(arg));
+	return NULL;
+}
+
+/* Submits it on a thread of its own. Returns when it runs. */
+static pthread_t look_start(struct look *look)
+{
+	pthread_t thread = thread_start(look_main, look);
+
+	gate_pass(&look->entered);
+	return thread;
+}
+
+static void look_end(struct look *look, pthread_t thread)
+{
+	gate_open(&look->leave);
+	(void)thread_join(thread);
+}
+
+static void readers_end(void)
+{
+	fixture_end();
+	cr_assert_eq(baton_readers_at_work(&readers), 0);
+	baton_readers_deinit(&readers);
+}
+
+/* A task that notes that no reader runs beside it. */
+static int beside_write = -1;
+
+static int write_run(struct baton_task *task)
+{
+	(void)task;
+	beside_write = atomic_load(&looking);
+	seen[0]++;
+	return 0;
+}
+
+/* ---- Side by side ---- */
+
+Test(reader, runs_alone_on_this_thread_like_any_task, .timeout = 10)
+{
+	struct look look;
+
+	look_init(&look, false);
+	cr_assert_eq(look_submit(&look), 0);
+	cr_assert(look.ran);
+	cr_assert(pthread_equal(look.thread, pthread_self()));
+	cr_assert_eq(look.beside, 1);
+	cr_assert_eq(baton_future_state(&look.future), BATON_DONE);
+	cr_assert_eq(baton_readers_at_work(&readers), 0);
+	readers_end();
+}
+
+Test(reader, joins_readers_at_work_on_this_thread, .timeout = 10)
+{
+	struct look looks[3];
+	pthread_t thread;
+
+	looks_init(looks, 3, false);
+	looks[0].stays = true;
+	thread = look_start(&looks[0]);
+	cr_assert_eq(look_submit(&looks[1]), 0);
+	cr_assert_eq(baton_future_state(&looks[1].future), BATON_DONE);
+	cr_assert(pthread_equal(looks[1].thread, pthread_self()));
+	cr_assert_eq(looks[1].beside, 2);
+	cr_assert_eq(look_submit(&looks[2]), 0);
+	cr_assert(looks[2].ran);
+	look_end(&looks[0], thread);
+	readers_end();
+}
+
+Test(reader, a_writer_waits_for_all_readers_and_runs_on_the_thread_of_the_last, .timeout = 10)
+{
+	struct baton_task writer = BATON_TASK_INIT(write_run, NULL);
+	struct look looks[3];
+	pthread_t threads[3];
+
+	looks_init(looks, 3, true);
+	for (int i = 0; i < 3; i++)
+		threads[i] = look_start(&looks[i]);
+	cr_assert_eq(baton_submit(&fix.resource, &writer), 0);
+	look_end(&looks[0], threads[0]); /* the first, which has the baton, leaves */
+	cr_assert_eq(baton_readers_at_work(&readers), 2);
+	look_end(&looks[2], threads[2]);
+	cr_assert_eq(beside_write, -1);
+	look_end(&looks[1], threads[1]);
+	cr_assert_eq(beside_write, 0);
+	readers_end();
+}
+
+Test(reader, does_not_overtake_a_writer_that_waits, .timeout = 10)
+{
+	struct baton_task writer = BATON_TASK_INIT(write_run, NULL);
+	struct look looks[2];
+	pthread_t thread;
+
+	looks_init(looks, 2, false);
+	looks[0].stays = true;
+	thread = look_start(&looks[0]);
+	cr_assert_eq(baton_submit(&fix.resource, &writer), 0);
+	cr_assert_eq(look_submit(&looks[1]), 0);
+	cr_assert_not(looks[1].ran);
+	cr_assert_eq(beside_write, -1);
+	look_end(&looks[0], thread);
+	cr_assert_eq(beside_write, 0);
+	cr_assert_eq(baton_future_wait(&looks[1].future), 0);
+	readers_end();
+}
+
+static atomic_int met;
+
+/* Stays until three of these are there. */
+static int meets(struct look *look)
+{
+	atomic_fetch_add(&met, 1);
+	until_at_least(&met, 3);
+	look->result = 1;
+	return 0;
+}
+
+Test(reader, those_that_have_waited_run_side_by_side_on_a_pool, .timeout = 20)
+{
+	struct baton_task writer = BATON_TASK_INIT(write_run, NULL);
+	struct look looks[6];
+
+	fix.config.capture_max = 1;
+	fixture_pool(3);
+	looks_init(looks, 6, false);
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 6; i++) {
+		/* Each waits for two others. */
+		looks[i].inside = i < 3 ? meets : NULL;
+		if (i == 3)
+			cr_assert_eq(baton_submit(&fix.resource, &writer), 0);
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	}
+	release(&fix.occupant);
+	for (int i = 0; i < 6; i++)
+		gate_pass(&looks[i].entered); /* a wait would help, and run them one by one */
+	cr_assert_eq(beside_write, 0);
+	readers_end();
+}
+
+Test(reader, many_that_have_waited_run_once_each_in_groups, .timeout = 20)
+{
+	static struct look looks[200];
+	struct baton_task writer = BATON_TASK_INIT(write_run, NULL);
+	uint32_t most = 0;
+
+	fix.config.capture_max = 1;
+	fix.counted = true;
+	fixture_pool(2);
+	looks_init(looks, 200, false);
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 200; i++) {
+		if (i == 150)
+			cr_assert_eq(baton_submit(&fix.resource, &writer), 0);
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	}
+	release(&fix.occupant);
+	for (int i = 0; i < 200; i++) {
+		gate_pass(&looks[i].entered); /* does not help */
+		most = looks[i].beside > most ? looks[i].beside : most;
+	}
+	cr_assert_eq(most, 32);
+	cr_assert_eq(beside_write, 0);
+	resource_end(&fix.resource);
+	cr_assert_eq(resource_counts(&fix.stats).executed, 202);
+	cr_assert_eq(resource_counts(&fix.stats).outstanding, 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
+	baton_readers_deinit(&readers);
+}
+
+/* The first two begin, and keep the third one waiting until both have ended. */
+Test(reader, a_worker_leads_while_another_runs_what_it_has_taken, .timeout = 20)
+{
+	struct look looks[3];
+
+	fix.config.capture_max = 1;
+	fixture_pool(2);
+	looks_init(looks, 3, true);
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	release(&fix.occupant);
+	gate_pass(&looks[0].entered);
+	gate_pass(&looks[1].entered);
+	cr_assert_eq(baton_readers_at_work(&readers), 3);
+	cr_assert_not(looks[2].ran);
+	cr_assert_eq(baton_future_cancel(&looks[2].future), 0, "it has not begun");
+	for (int i = 0; i < 2; i++)
+		gate_open(&looks[i].leave);
+	cr_assert_eq(baton_future_wait(&looks[2].future), 0);
+	cr_assert_eq(baton_future_state(&looks[2].future), BATON_CANCELLED);
+	cr_assert_not(looks[2].ran);
+	readers_end();
+}
+
+/* ---- One after the other ---- */
+
+static int is_alone(struct look *look)
+{
+	look->result = atomic_load(&looking) == 1 && !baton_held(&fix.resource) &&
+	               baton_reading(&fix.resource);
+	return 0;
+}
+
+static void expect_one_after_the_other(void)
+{
+	struct look looks[3];
+
+	looks_init(looks, 3, false);
+	for (int i = 0; i < 3; i++)
+		looks[i].inside = is_alone;
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	release(&fix.occupant);
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(baton_future_wait(&looks[i].future), 0);
+		cr_assert_eq(looks[i].result, 1);
+		cr_assert_eq(looks[i].beside, 0, "no group");
+	}
+	readers_end();
+}
+
+Test(reader, runs_one_after_the_other_where_the_executor_is_not_a_pool, .timeout = 10)
+{
+	fixture_manual();
+	expect_one_after_the_other();
+}
+
+static int begin_batch(struct baton_resource *resource)
+{
+	(void)resource;
+	return 0;
+}
+
+Test(reader, runs_one_after_the_other_with_drain_hooks, .timeout = 10)
+{
+	fix.config.batch_begin = begin_batch;
+	fixture_pool(2);
+	expect_one_after_the_other();
+}
