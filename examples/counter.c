@@ -66,19 +66,14 @@ int main(void)
 	CHECK(baton_resource_close(&counter.resource) == 0);
 	CHECK(baton_resource_await(&counter.resource) == 0);
 	baton_resource_stats_read(&counter.stats, &counts);
-	printf("%d threads made %" PRIu64
-	       " additions and subtractions on one number, without a lock.\n",
-	       THREADS, counts.executed);
+	printf("%d threads made %" PRIu64 " additions and subtractions on one number.\n", THREADS,
+	       counts.executed);
 	printf("The sum is %" PRId64 ", and should be %" PRId64 ".\n", counter.sum, EXPECTED);
-	printf("Captures: %" PRIu64
-	       " times a thread found the number idle and changed it itself.\n",
+	printf("Captures: %" PRIu64 " times a thread found the number idle and changed it.\n",
 	       counts.captures);
-	printf("Hand-offs: %" PRIu64
-	       " times a thread had done its share of the others' changes, and "
-	       "left\nthe rest to the pool.\n",
+	printf("Hand-offs: %" PRIu64 " times a thread left the rest of the work to the pool.\n",
 	       counts.handoffs);
-	printf("Helped: %" PRIu64
-	       " times a thread took changes back that the pool had not begun.\n",
+	printf("Helped: %" PRIu64 " times a thread took back work that the pool had not begun.\n",
 	       counts.helped);
 	CHECK(counter.sum == EXPECTED && counts.executed == (uint64_t)THREADS * CHANGES);
 	return 0;

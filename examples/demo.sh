@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# baton's examples on real input: the counter, the subscriptions, and then the MQTT broker with
+# Tells what baton does, in a page: programs that check themselves, and then the MQTT broker with
 # Debian's own clients: a retained message, a will, a session that is resumed. Then five
 # mosquitto_pub send real text, line by line, at QoS 0, 1 and 2, to five mosquitto_sub with an exact
 # topic, `+`, `#` and overlapping subscriptions; what each of these printed is compared with what
@@ -60,10 +60,45 @@ for program in mosquitto_pub mosquitto_sub stdbuf timeout; do
 	command -v "$program" >/dev/null || fail "$program is missing (Debian: mosquitto-clients)"
 done
 
+# ---- how it is told ----
+
+# 1234567 as 1,234,567; from the standard input.
+grouped() {
+	sed -E ':again; s/([0-9])([0-9]{3})($|[^0-9])/\1,\2\3/; t again'
+}
+
+# Paragraphs of the standard input, indented, as wide as a terminal.
+told() {
+	grouped | fold -s -w 76 | sed 's/ *$//; s/^/  /'
+}
+
+say() {
+	echo "$*" | told
+}
+
+# ms NANOSECONDS
+ms() {
+	awk -v ns="$1" 'BEGIN {printf "%.1f", ns / 1000000}'
+}
+
+# show TITLE NAME: runs the example, which says in sentences what it has done.
+show() {
+	echo
+	echo "$1 (examples/$2.c)"
+	timeout -k 5 60 "$build/examples/$2" >"$work/said" || fail "$2"
+	told <"$work/said"
+}
+
 # ---- the small ones ----
 
-timeout -k 5 60 "$build/examples/counter" || fail "counter"
-timeout -k 5 60 "$build/examples/subscriptions" || fail "subscriptions"
+echo
+echo "What baton does. A thread that finds an object idle runs its task on it at once."
+echo "A thread that finds the object busy leaves its task there, and goes on."
+show "100 threads, one number" counter
+show "A bank" transfer
+show "64 threads that throttle themselves" throttle
+show "Clients that read slowly" slow_readers
+show "A topic and its subscribers" subscriptions
 
 # ---- the text: whatever of this the machine has, without blank lines ----
 
@@ -93,11 +128,15 @@ done
 # Its limits are so wide that it drops nothing, however fast the publishers are.
 timeout -k 20 900 "$build/examples/broker/broker" --host 127.0.0.1 --port 0 --threads 2 \
 	--max-buffered 1G --max-queued 1000000 --max-queued-bytes 1G --log-level error \
-	--stats >"$work/broker" &
+	--stats --board "$work/board" >"$work/broker" &
 broker=$!
 pids+=("$broker")
 wait_for 10 grep -qs '^listening on' "$work/broker" || fail "the broker did not start"
 port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/broker")
+echo
+echo "An MQTT broker (examples/broker) and mosquitto's clients"
+say "The broker runs with 2 threads for sockets; each topic, session and connection is" \
+	"a resource."
 
 # Arrays, not functions: what runs in the background is `timeout` itself, which stop() can end.
 pub=(timeout -k 10 $limit mosquitto_pub -h 127.0.0.1 -p "$port")
@@ -106,7 +145,7 @@ sub=(timeout -k 10 $limit stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port")
 "${pub[@]}" -t demo/retained -q 1 -r -m 'kept for you' || fail "publish a retained message"
 [ "$("${sub[@]}" -t 'demo/+' -C 1 -W 10 -F '%r %t %p')" = '1 demo/retained kept for you' ] ||
 	fail "the retained message"
-echo "retained: a new subscriber got it"
+say "A message was kept for a client that came later, and reached it."
 
 # ---- a will: its client is killed, so that it cannot say good-bye ----
 
@@ -122,7 +161,7 @@ kill -KILL "$dying"
 wait "$dying" 2>/dev/null
 wait "$heir" || fail "the will"
 grep -qx 'got 2 demo/will the last words' "$work/heir" || fail "the will"
-echo "will: published for a client that was killed"
+say "A client was killed; its last words were published for it."
 
 # ---- a session: it has a subscription, goes away, and gets what has come meanwhile ----
 
@@ -133,7 +172,7 @@ for qos in 1 2; do
 done
 printf '%s\n' '1 while you were away, 1' '2 while you were away, 2' >"$work/kept"
 "${keeper[@]}" -C 2 -W 10 -F '%q %p' | cmp -s - "$work/kept" || fail "the resumed session"
-echo "session: resumed, with the messages that came while its client was away"
+say "A client went away, came back, and got what had come for it meanwhile."
 
 # ---- subscribers, all acknowledged before anybody publishes ----
 
@@ -162,6 +201,20 @@ subscribe overlap -q 1 -t 'text/#' -t text/shared -t 'text/+/b'
 for name in "${!subscribers[@]}"; do
 	wait_for 10 grep -qs '^Subscribed' "$work/got.$name" || fail "$name: no SUBACK"
 done
+
+# Which task of a client has waited longest, as baton-top sees it: lines `nanoseconds name`.
+watch() {
+	local name='"name": "\(\(topic\|session\|connection\)[^"]*\)"'
+
+	while sleep 0.3; do
+		"$build/baton-top" --json --delay 0.05 "$work/board" | sed -n \
+			"s/^.*$name.*\"wait_ns\": {[^}]*\"max\": \([0-9]*\)}.*\$/\3 \1/p"
+	done >>"$work/waits" 2>/dev/null
+}
+echo '0 none' >"$work/waits"
+watch &
+watcher=$!
+pids+=("$watcher")
 
 start=$(date +%s%N)
 publishers=()
@@ -205,7 +258,6 @@ malformed "too large" "$connect"'\x30\x80\x80\x80\x01'
 malformed "wildcard in a name" "$connect"'\x30\x04\x00\x01#x'
 malformed "second CONNECT" "$connect$connect"
 malformed "reserved bits" "$connect"'\x80\x06\x00\x01\x00\x01a\x00'
-echo "malformed: 8 clients were closed"
 
 # ---- the end of it ----
 
@@ -227,22 +279,49 @@ done
 for name in hash overlap; do
 	cmp -s "$work/order.exact" "$work/order.$name" || fail "text/shared: no common order"
 done
-echo "verified: every line, in its publisher's order, at each of 5 subscribers;"
-echo "          both publishers of text/shared in one common order at 3"
-
+kill "$watcher"
 kill -TERM "$broker"
 wait "$broker" || fail "the broker ended with status $?"
 value() {
 	awk -v name="$1" '$1 == name {print $2}' "$work/broker"
 }
+# kind NAME: of the table of resources: number, tasks, captures, hand-offs.
+kind() {
+	sed -n "/^resources/,\$s/^$1  *\([0-9]\)/\1/p" "$work/broker"
+}
 [ "$(value malformed)" -ge 8 ] || fail "the broker counted $(value malformed) malformed clients"
 [ "$(value dropped)" -eq 0 ] || fail "the broker dropped $(value dropped) messages"
+read -r _ topic_tasks topic_captures _ <<<"$(kind topics)"
+[ "$topic_tasks" -ge $sent ] || fail "the topics had $topic_tasks tasks"
+read -r _ session_tasks session_captures _ <<<"$(kind sessions)"
+read -r _ packets _ handoffs _ <<<"$(kind connections)"
+[ "$packets" -ge $got ] || fail "the connections had $packets tasks"
 
-ms=$(((end - start) / 1000000))
+took=$(((end - start) / 1000000))
+say "Then 5 mosquitto_pub sent $sent lines of text on 4 topics, and 5 mosquitto_sub" \
+	"got $got lines, $((got * 1000 / took)) a second. Compared with what was sent, no line" \
+	"is missing, doubled or out of its publisher's order. Two publishers shared a topic:" \
+	"its 3 subscribers got their lines in one and the same order."
+say "8 other clients sent what is not MQTT: the broker hung up on each of them."
 echo
-printf '%-22s %12s %12s\n' "mosquitto's clients" lines 'lines/s' \
-	published $sent $((sent * 1000 / ms)) delivered $got $((got * 1000 / ms))
-echo
-sed -n '2,$p' "$work/broker"
-echo
-echo "demo: all is well"
+echo "What baton did for the broker"
+say "Captures: of the $((topic_tasks + session_tasks)) tasks of topics and sessions," \
+	"$((topic_captures + session_captures)) ran at once, without a lock, on the thread" \
+	"that had read the message."
+say "Hand-offs: $packets packets went to the threads that have their receivers'" \
+	"sockets, in $handoffs hand-offs: most packets found one under way."
+say "Helped: $(value helped) times a thread took over a resource that waited for the pool."
+if [ -x "$build/baton-top" ]; then
+	read -r wait_ns waited <<<"$(sort -n "$work/waits" | tail -n 1)"
+	[ "$wait_ns" -gt 0 ] || fail "baton-top has seen no task that waited"
+	say "The longest wait that baton-top saw: $(ms "$wait_ns") ms, in: $waited."
+fi
+cat <<END
+
+All is well: each program has checked its results. Try next:
+  README.md, "Five minutes"; examples/counter.c, the smallest program
+  man -M build/man 7 baton                   the manual (make html: for a browser)
+  build/examples/broker/broker --board - &   the broker for your own clients
+  build/baton-top \$(pidof broker)            what its resources do, live
+  make demo-queue                            jobs for many machines, over Redis
+END

@@ -17,7 +17,13 @@ $(foreach l,epoll uv,$(call program,examples/chat/$l,examples/chat/$l.c examples
 
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
-demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
+# Says what it builds with V=1 alone.
+demo: | build/deps/build build/deps/demo ## what baton does, told in a page; sets up all
+	$(if $(filter-out 0,$(V)),,@echo 'Builds baton and its examples first ...')
+	$(Q)mkdir -p build/logs
+	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
+		examples $(TOP) build/man/made $(if $(filter-out 0,$(V)),,>build/logs/demo 2>&1 || \
+		{ cat build/logs/demo; exit 1; })
 	$(Q)examples/demo.sh
 
 check-examples: $(EXAMPLES) $(MAINLOOP) ## the examples, which check themselves

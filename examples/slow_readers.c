@@ -33,8 +33,8 @@
 
 #define MESSAGES 3000
 #define LENGTH 1024 /* of a message */
-#define CLIENTS 6
-#define WAITING 50 /* messages, for one client */
+#define CLIENTS 3   /* one of each sort */
+#define WAITING 50  /* messages, for one client */
 
 enum sort { FAST, SLOW, STUCK };
 static const char *const sorts[] = {"must miss nothing", "reads slowly", "reads nothing"};
@@ -213,7 +213,8 @@ int main(void)
 	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, pair[0], &stop) == 0);
 	CHECK(pthread_create(&thread, NULL, epoll_main, NULL) == 0);
 	for (int i = 0; i < CLIENTS; i++)
-		begin(&sessions[i], (enum sort)(i % 3));
+		begin(&sessions[i], (enum sort)i);
+	printf("One thread sends %d messages to each of %d clients.\n", MESSAGES, CLIENTS);
 	for (int number = 0; number < MESSAGES; number++)
 		for (int i = 0; i < CLIENTS; i++)
 			publish(&sessions[i], number);
@@ -224,9 +225,8 @@ int main(void)
 		if (session->sort != STUCK)
 			CHECK(pthread_join(session->thread, NULL) == 0);
 		CHECK(close(session->client) == 0);
-		printf("A client that %s: of %d messages it read %d, missed %d, %d were cut off.\n",
-		       sorts[session->sort], MESSAGES, session->read, session->missed,
-		       session->cut);
+		printf("One %s: %d were read, %d missed, %d cut off.\n", sorts[session->sort],
+		       session->read, session->missed, session->cut);
 		if (session->sort == STUCK)
 			CHECK(session->missed > 0 && session->cut > 0);
 		else

@@ -360,18 +360,17 @@ static void verify(void)
 	}
 	for (size_t i = 0; i < topic.published; i++)
 		interested += topic.events[i].interested;
-	printf("%d publishers published %zu events on one topic, for %d subscribers that come and "
-	       "go.\n",
+	printf("%d publishers published %zu events for %d subscribers, which come and go.\n",
 	       PUBLISHERS, topic.published, CLIENTS);
-	printf("%" PRIu64 " events were acknowledged, %" PRIu64 " given up by subscribers that "
-	       "left; %" PRIu64 " wait.\n",
-	       acknowledged, given_up, waiting);
-	printf("%" PRIu64 " were in flight when a client went away, and were offered again.\n",
-	       rolled_back);
-	printf("%zu were removed from the topic: no subscriber is interested any more.\n",
+	printf("Acknowledged: %" PRIu64 " deliveries. Given up, as the subscriber left: %" PRIu64
+	       ".\n",
+	       acknowledged, given_up);
+	printf("Offered again, as the client went away: %" PRIu64 ". Still waiting: %" PRIu64 ".\n",
+	       rolled_back, waiting);
+	printf("Events removed from the topic, as nobody wants them any more: %zu.\n",
 	       topic.removed);
-	printf("%" PRIu64 " tasks; %" PRIu64 " captures, %" PRIu64 " hand-offs, helped %" PRIu64
-	       " times.\n",
+	printf("Tasks: %" PRIu64 "; captures %" PRIu64 ", hand-offs %" PRIu64 ", helped %" PRIu64
+	       ".\n",
 	       sum.executed, sum.captures, sum.handoffs, sum.helped);
 	rule(topic.published == EVENTS, "every event was published");
 	rule(interested == waiting, "topic and subscriptions agree on who is interested");

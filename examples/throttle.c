@@ -120,7 +120,7 @@ int main(void)
 	CHECK(baton_pool_destroy(pool) == 0);
 	printf("%d threads submitted %" PRIu64 " tasks to %d accounts; each was run once.\n",
 	       THREADS, balance, ACCOUNTS);
-	printf("They throttled themselves: at most %d tasks were outstanding; the limit is %d.\n",
+	printf("At most %d tasks were outstanding at a time; the limit is %d.\n",
 	       atomic_load(&most_outstanding), OUTSTANDING);
 	printf("Hand-offs: %" PRIu64 " times an account with tasks went to the pool.\n", handoffs);
 	printf("Helped: %" PRIu64 " times a thread that waited ran an account's tasks itself.\n",

@@ -135,7 +135,7 @@ int main(void)
 	printf("%d threads made %d transfers between %d accounts.\n", THREADS, THREADS * TRANSFERS,
 	       ACCOUNTS);
 	printf("%d were refused, because the account had too little.\n", atomic_load(&refused));
-	printf("Meanwhile %d audits looked at all accounts at one moment: each found %d in all.\n",
-	       audits, ACCOUNTS * START);
+	printf("Meanwhile %d audits of all accounts at one moment each found %d.\n", audits,
+	       ACCOUNTS * START);
 	return 0;
 }
