@@ -29,28 +29,31 @@ LC_ALL=C awk -f test/structure.awk $sources
 LC_ALL=C awk -v optional=test/optional_results.txt -f test/prototypes.awk include/baton/*.h
 LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c $sources
 
-# README's table of where functions run says no more than the headers that it names.
-awk -F'|' '
-/^\| function of \|/ {inside = 1; next}
-inside && !/^\|/ {exit}
-inside && split($5, name, "`") > 1 {
+# baton-where(7) says no more of where functions run than the headers that it names.
+awk '
+function judge(    i, line, all) {
+	if (name == "")
+		return
 	rows++
-	file = "include/baton/" name[2]
-	text = ""
-	while ((getline line <file) > 0)
-		text = text " " line
-	close(file)
-	gsub(/[ \t*]+/, " ", text)
+	while ((getline line <name) > 0)
+		all = all " " line
+	close(name)
+	gsub(/[ \t*]+/, " ", all)
 	for (i = split("this thread,the runner\047s thread,the executor\047s thread", where, ",");
 	     i; i--)
-		if (index($0, "on " where[i]) && !index(text, "on " where[i])) {
-			print "README.md:" FNR ": " file " does not say: on " where[i] \
+		if (index(text, "on " where[i]) && !index(all, "on " where[i])) {
+			print "src/man/baton-where.7: " name " does not say: on " where[i] \
 				>"/dev/stderr"
 			bad = 1
 		}
+	name = text = ""
 }
-END {exit bad || !rows}
-' README.md
+/^[.](It|El)/ {judge()}
+/^[.]It/ {inside = 1; next}
+inside && /^[.]Xr baton-[a-z_]* 7/ {name = "include/baton/" substr($2, 7) ".h"; inside = 0}
+inside {text = text " " $0}
+END {exit bad || rows < 10}
+' src/man/baton-where.7
 
 # A test's log and counts have its base name (test/run.sh).
 twice=$(find test/unit test/broker/unit -name 'test_*.c' | sed 's|.*/||' | sort | uniq -d)
