@@ -82,13 +82,14 @@ sed -n 's/^[.]It Fl \(.\) , Fl Fl \([a-z]*\).*/-\1 --\2/p' "$manual/man1/baton-t
 	diff "$tmp" - || complain "baton-top.1 and baton-top --help differ"
 [ -s "$tmp" ] || complain "baton-top's usage names no options"
 
-# README marks the experimental headers, and no other. What a program of ours uses is none: its mark
-# has to go.
+# The features' README marks the experimental headers, and no other. What a program of ours uses is
+# none: its mark has to go.
+features=examples/features/README.md
 for header in include/baton/*.h; do
 	name=$(basename "$header")
 	grep -q '^ \* Experimental: ' "$header" && marked=1 || marked=0
-	grep -qE "\`(baton/)?$name\`, \*experimental\*" README.md && said=1 || said=0
-	[ $marked = $said ] || complain "README.md and $name: is it experimental?"
+	grep -qE "\`(baton/)?$name\`, \*experimental\*" "$features" && said=1 || said=0
+	[ $marked = $said ] || complain "$features and $name: is it experimental?"
 	[ $marked = 1 ] || continue
 	functions=$(awk -f src/map.awk /dev/null "$header" | sed -n 's/^\t\(baton_.*\);/-e \1/p')
 	# shellcheck disable=SC2086 # words, on purpose

@@ -81,6 +81,8 @@ extern struct baton_fan_out *fan_out;
 extern struct baton_deadlock_link *links;
 
 extern struct baton_mainloop loop;
+extern struct baton_loop *events;
+extern struct baton_resource_config config;
 extern struct baton_future future;
 extern size_t count, which, length;
 extern double *samples;

@@ -2,7 +2,7 @@
 /*
  * The stress program: threads do everything that the public interface allows, at random, with
  * resources, pools and futures that come and go, are signalled and stopped, and all that happens is
- * checked against the laws of the README. Rounds of the core (round.c) and of the modules
+ * checked against the laws of baton-laws(7). Rounds of the core (round.c) and of the modules
  * (mod_round.c) take turns. `stress --help` has the options.
  */
 #include <baton/pool.h>
