@@ -49,7 +49,7 @@ build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/buil
 bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
 	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
 
-picture-trace: $(BROKER) build/broker_bench/load $(TOP) ## the README's picture
+picture-trace: $(BROKER) build/broker_bench/load $(TOP) ## the picture in the broker's README
 	$(Q)test/readme/trace.sh $^ test/readme/trace.svg
 
 check-load: build/broker_bench/load ## the broker's load generator finds the faults put in

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Traces the broker under load, and draws a part of the trace (trace.py): the picture in README.md.
+# Traces the broker under load, and draws a part of the trace (trace.py): the picture in
+# examples/broker/README.md.
 #
 #	trace.sh BROKER LOAD BATON_TOP PICTURE
 set -eu
