@@ -380,8 +380,8 @@ $(foreach p,dlclose copies,$(call program,test/shared/$p,test/shared/$p.c,-ldl))
 check-deps: ## what is said where something is missing
 	$(Q)test/deps.sh
 
-check-readme: | build/deps/build ## the README's pieces of code compile
-	$(Q)CC='$(CC)' test/readme/check.sh
+check-readme: build/libbaton.a | build/deps/build ## the README's pieces of code run
+	$(Q)CC='$(CC)' test/readme/check.sh $(EXAMPLES:build/%=%.c)
 
 check-upgrade: | build/deps/build ## programs of 0.2: what changes does not compile; the script
 	$(Q)CC='$(CC)' test/upgrade/forms.sh

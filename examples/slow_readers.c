@@ -148,7 +148,7 @@ static void publish(struct session *session, int number)
 	CHECK(delivery != NULL);
 	delivery->session = session;
 	delivery->number = number;
-	baton_task_init(&delivery->task, deliver, NULL);
+	baton_task_init(&delivery->task, deliver, NULL); /* the task is a member of the delivery */
 	status = baton_submit(&session->resource, &delivery->task);
 	if (status == 0)
 		return; /* the delivery is baton's now, and frees itself when it runs */

@@ -54,7 +54,7 @@ libs=$(pkg-config --libs baton)
 	$cc $flags -o "$tmp/archive" "$tmp/example.c" "$prefix/lib/libbaton.a" -pthread ||
 		fail "the example does not build with libbaton.a"
 	# A C++ program may begin with the same lines.
-	$cxx $(pkg-config --cflags baton) -std=c++17 -Wall -Wextra -Wpedantic -Wold-style-cast \
+	$cxx $(pkg-config --cflags baton) -std=c++17 -Wall -Wextra -Wpedantic \
 		-Werror -x c++ -o "$tmp/cxx" "$tmp/example.c" $libs ||
 		fail "the example does not build as C++"
 }
