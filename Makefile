@@ -220,7 +220,7 @@ SHARED := $(call shared_files,build/libbaton)
 PC_FILES = build/pkgconfig/baton.pc $(COMPANIONS_MADE:%=build/pkgconfig/baton-%.pc)
 CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
 MAN_PAGES = $(addprefix man,$(shell \
-	awk -v list=1 $(patsubst %,-f src/man/%.awk,pages header types text) \
+	awk -v list=1 $(patsubst %,-f src/man/%.awk,pages header types text errors) \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
@@ -256,7 +256,8 @@ MAN_WORDS = '$(VERSION)' '$(DATE)' '$(DATADIR)' '$(CHECKEDDIR)'
 build/man-words: FORCE
 	$(call keep,echo $(MAN_WORDS))
 
-build/man/made: $(wildcard src/man/* include/baton/*.h) build/man-words
+build/man/made: $(wildcard src/man/* include/baton/*.h) src/base/error.c test/faults/contract.c \
+	build/man-words
 	$(call say,MAN,$(@D))
 	$(Q)src/man/make.sh $(@D) $(MAN_WORDS)
 	$(Q)touch $@

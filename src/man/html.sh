@@ -75,8 +75,8 @@ END {print "];"}' "$names" >"$html/names.js"
 	{
 		gsub(/&/, "\\&amp;", $4)
 		gsub(/</, "\\&lt;", $4)
-		kind[NR] = $2 != 7 ? $2 : $1 ~ /^baton-/ && $4 != "" && \
-			(getline one <("include/baton/" substr($1, 7) ".h")) > 0 ? "header" : "guide"
+		header = "include/baton/" substr($1, 7) ".h"
+		kind[NR] = $2 != 7 ? $2 : (getline one <header) > 0 ? "header" : "guide"
 		row[NR] = "<tr><td><a href=\"" $3 "\">" $1 "</a></td><td>" $4 \
 			"</td></tr>"
 	}

@@ -14,16 +14,20 @@ checkeddir=$5
 from=$(dirname "$0")
 names=$(cd include/baton && for file in *.h; do printf '%s ' "${file%.h}"; done)
 
+pages()
+{
+	awk -f "$from/pages.awk" -f "$from/header.awk" -f "$from/types.awk" -f "$from/text.awk" \
+		-f "$from/errors.awk" "$@"
+}
+
 rm -rf "$manual"
 mkdir -p "$manual/man1" "$manual/man3" "$manual/man7"
 for name in $names; do
 	# The library whose map has the header; of inline functions alone, libbaton.
 	map=$(grep -l "baton/$name\.h" src/companion/*/*.map) || map=
 	library=${map:+-$(basename "$map" .map)}
-	awk -v out="$manual" -v date="$date" -v version="$version" -v headers="$names" \
-		-v library="baton$library" \
-		-f "$from/pages.awk" -f "$from/header.awk" -f "$from/types.awk" \
-		-f "$from/text.awk" "include/baton/$name.h"
+	pages -v out="$manual" -v date="$date" -v version="$version" -v headers="$names" \
+		-v library="baton$library" "include/baton/$name.h"
 done
 
 # baton(7) lists the headers' pages, each with the line that its NAME section has.
@@ -33,10 +37,24 @@ for name in $names; do
 		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")" "${1-}"
 	set --
 done >"$manual/headers"
+
+# The table of baton-errors(7); $manual/named, for check-man.
+for name in $names; do
+	pages -v errors_only=1 "include/baton/$name.h"
+done >"$manual/named"
+awk -f "$from/errors_table.awk" src/base/error.c test/faults/contract.c "$manual/named" \
+	>"$manual/errors"
+
+# The list of baton-words(7).
+sed -n -e '1,/^| ---/d' -e 's/^| \(.*\) | \(.*\) |$/.It \1\n\2/p' "$from/words.md" |
+	sed 's/`\([^`]*\)`/\\fB\1\\fP/g' >"$manual/words"
+
 for page in "$from"/*.[17]; do
 	sed -e "s/@DATE@/$date/; s/@VERSION@/$version/" \
 		-e "s|@DATADIR@|$datadir|g; s|@CHECKEDDIR@|$checkeddir|g" \
-		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' "$page" \
+		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' \
+		-e "/^@ERRORS@$/ {r $manual/errors" -e 'd;}' \
+		-e "/^@WORDS@$/ {r $manual/words" -e 'd;}' "$page" \
 		>"$manual/man${page##*.}/${page##*/}"
 done
-rm "$manual/headers"
+rm "$manual/headers" "$manual/errors" "$manual/words"

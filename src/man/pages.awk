@@ -5,8 +5,10 @@
 #
 #	awk -v out=DIR -v date='November 22, 2026' -v version=0.3.0 -v headers='future task ...' \
 #		-v library=baton \
-#		-f pages.awk -f header.awk -f types.awk -f text.awk include/baton/future.h
+#		-f pages.awk -f header.awk -f types.awk -f text.awk -f errors.awk \
+#		include/baton/future.h
 #	awk -v list=1 -f pages.awk ... include/baton/*.h	prints the pages' names
+#	awk -v errors_only=1 -f pages.awk ... include/baton/*.h		see errors.awk
 #
 # A section whose heading says "not for programs" has no pages.
 #
@@ -43,6 +45,11 @@ function finish(	i)
 		print "7/baton-" header ".7"
 		for (i = 1; i <= items; i++)
 			list_pages(i)
+		return
+	}
+	if (errors_only) {
+		for (i = 1; i <= items; i++)
+			list_errors(i)
 		return
 	}
 	for (i = 1; i <= items; i++)

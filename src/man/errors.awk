@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+# The errors that a header names, for errors_table.awk: "header|first|call|-EX|when" for each error
+# of each call, where `first` is the first call of the same comment, and "header|first|call||other"
+# for each call whose comment says of it: as another. Part of pages.awk, given `errors_only`.
+#
+# An error stands in a list below "Errors:" or "Returns:", or in their sentences: "-EX: when".
+
+function list_errors(i,	k, text, n, lines, at, part, inside)
+{
+	if (!functions[i])
+		return
+	text = before_corners(docs[i])
+	part = ""
+	n = split(text, lines, "\n")
+	for (k = 1; k <= n; k++) {
+		if (match(lines[k], /(Errors|Returns):( |$)/)) {
+			inside = 1
+			part = part " " substr(lines[k], RSTART + RLENGTH)
+		} else if (lines[k] == "" || lines[k] ~ /^[A-Z][a-z]+( [a-z]+)?: /) {
+			inside = inside && lines[k] == "" && lines[k + 1] ~ /^ /
+		} else if (inside) {
+			part = part (lines[k] ~ /^ +-E/ ? "\n" : " ") lines[k]
+		}
+	}
+	for (k = 1; k <= functions[i]; k++)
+		print header "|" name[i, 1] "|" name[i, k]
+	name_errors(i, part)
+	name_others(i, text)
+}
+
+# Cuts where a new error begins: at a list's row, after a full stop or a semicolon.
+function name_errors(i, text,	n, parts, k, named, when)
+{
+	gsub(/[ \t]+/, " ", text)
+	gsub(/[.;:] -E/, "&\n-E", text)
+	gsub(/-E\n/, "\n", text)
+	n = split(text, parts, "\n")
+	for (k = 1; k <= n; k++) {
+		when = parts[k]
+		if (when !~ /-E[A-Z]/)
+			continue
+		named = ""
+		if (match(when, /^ ?-E[A-Z]+(,? (and|or)? ?-E[A-Z]+)*/)) {
+			named = substr(when, RSTART, RLENGTH)
+			when = substr(when, RSTART + RLENGTH)
+			sub(/^:? /, "", when)
+		}
+		sub(/[.;:]? ?$/, "", when)
+		sub(/^[.] .*/, "", when)
+		sub(/[.] (With|The same|Otherwise|If|No|Others?|See also|Asserts) .*/, "", when)
+		name_each(i, named, when)
+		name_each(i, when, "") # what a sentence names in passing
+	}
+}
+
+function say(i, k, what)
+{
+	print header "|" name[i, 1] "|" name[i, k] "|" what
+}
+
+function name_each(i, named, when,	k)
+{
+	while (match(named, /-E[A-Z][A-Z]+/)) {
+		for (k = 1; k <= functions[i]; k++)
+			say(i, k, substr(named, RSTART, RLENGTH) "|" when)
+		named = substr(named, RSTART + RLENGTH)
+	}
+}
+
+function name_others(i, text,	k, other)
+{
+	gsub(/\n/, " ", text)
+	while (match(text, /([Aa]s|of|in|by) (for )?baton_[a-z_0-9]+(\(\))?/)) {
+		other = other_name(substr(text, RSTART, RLENGTH))
+		text = substr(text, RSTART + RLENGTH)
+		for (k = 1; k <= functions[i]; k++)
+			say(i, k, "|" other)
+	}
+}
+
+function other_name(text)
+{
+	sub(/.* /, "", text)
+	sub(/\(\)/, "", text)
+	return text
+}
