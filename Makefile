@@ -256,8 +256,8 @@ MAN_WORDS = '$(VERSION)' '$(DATE)' '$(DATADIR)' '$(CHECKEDDIR)'
 build/man-words: FORCE
 	$(call keep,echo $(MAN_WORDS))
 
-build/man/made: $(wildcard src/man/* include/baton/*.h) src/base/error.c test/faults/contract.c \
-	build/man-words
+build/man/made: $(wildcard src/man/* include/baton/*.h examples/tutorial/*) \
+	src/base/error.c test/faults/contract.c build/man-words
 	$(call say,MAN,$(@D))
 	$(Q)src/man/make.sh $(@D) $(MAN_WORDS)
 	$(Q)touch $@

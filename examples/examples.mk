@@ -3,7 +3,8 @@
 FEATURES := $(filter-out %/group_commit,$(patsubst %.c,build/%,$(wildcard examples/features/*.c)))
 MAINLOOP := build/examples/mainloop
 CHAT := build/examples/chat/epoll build/examples/chat/uv
-EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,$(wildcard examples/*.c))) $(FEATURES)
+EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,\
+	$(wildcard examples/*.c examples/tutorial/*.c))) $(FEATURES)
 
 $(foreach e,$(EXAMPLES:build/%=%),$(call program,$e,$e.c $(TESTED),,,build build/checked))
 # These examples need a library of their own. The chat server is built for two event loops.

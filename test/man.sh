@@ -93,7 +93,8 @@ for header in include/baton/*.h; do
 	[ $marked = 1 ] || continue
 	functions=$(awk -f src/map.awk /dev/null "$header" | sed -n 's/^\t\(baton_.*\);/-e \1/p')
 	# shellcheck disable=SC2086 # words, on purpose
-	users=$(find examples src/top src/companion -name '*.[ch]' ! -path 'examples/features/*' \
+	users=$(find examples src/top src/companion -name '*.[ch]' \
+		! -path 'examples/features/*' ! -path 'examples/tutorial/*' \
 		-exec grep -lwF $functions {} + || true)
 	[ -z "$users" ] || complain "$name is experimental, and $users uses it"
 done

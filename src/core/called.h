@@ -32,9 +32,9 @@
  *    use its stack again: the chain counts as empty.
  *
  * called.lent: While a thread that holds batons is in such a call, they are the called function's:
- *    at each moment one thread at most may touch what a baton guards. What the caller runs meanwhile
- *    in its wait (functions that it has put off, jobs that it drives, others' tasks) does not have
- *    these batons: `lent`. They still count where a wait for them could never end.
+ *    at each moment one thread at most may touch what a baton guards. What the caller runs
+ *    meanwhile in its wait (functions that it has put off, jobs that it drives, others' tasks) does
+ *    not have these batons: `lent`. They still count where a wait for them could never end.
  *
  * A wait sets the chain aside (wait_some, wait.c): what a thread runs in a wait runs for others.
  */

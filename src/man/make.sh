@@ -49,12 +49,41 @@ awk -f "$from/errors_table.awk" src/base/error.c test/faults/contract.c "$manual
 sed -n -e '1,/^| ---/d' -e 's/^| \(.*\) | \(.*\) |$/.It \1\n\2/p' "$from/words.md" |
 	sed 's/`\([^`]*\)`/\\fB\1\\fP/g' >"$manual/words"
 
+# @FILE name@ in baton-tutorial(7): what the file has between its two marks.
+shown()
+{
+	awk '
+	/^@FILE .*@$/ {
+		file = substr($2, 1, length($2) - 1)
+		print ".Bd -literal -offset indent"
+		inside = lines = 0
+		while ((getline one <file) > 0) {
+			if (one ~ /^\/\* ---- To here ---- \*\/$/)
+				inside = 0
+			if (inside) {
+				gsub(/\\/, "\\e", one)
+				gsub(/\t/, "    ", one)
+				print (one ~ /^[.]/ ? "\\&" : "") one
+				lines++
+			}
+			if (one ~ /^\/\* ---- In baton-tutorial/)
+				inside = 1
+		}
+		print ".Ed"
+		if (!lines)
+			exit 1
+		next
+	}
+	{print}' "$1"
+}
+
 for page in "$from"/*.[17]; do
+	shown "$page" >"$manual/page"
 	sed -e "s/@DATE@/$date/; s/@VERSION@/$version/" \
 		-e "s|@DATADIR@|$datadir|g; s|@CHECKEDDIR@|$checkeddir|g" \
 		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' \
 		-e "/^@ERRORS@$/ {r $manual/errors" -e 'd;}' \
-		-e "/^@WORDS@$/ {r $manual/words" -e 'd;}' "$page" \
+		-e "/^@WORDS@$/ {r $manual/words" -e 'd;}' "$manual/page" \
 		>"$manual/man${page##*.}/${page##*/}"
 done
-rm "$manual/headers" "$manual/errors" "$manual/words"
+rm "$manual/headers" "$manual/errors" "$manual/words" "$manual/page"
