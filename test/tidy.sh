@@ -106,8 +106,8 @@ evening=$(sed -n '/^## In an evening/,/^Then /{/^Then /!p}' src/README.md |
 	grep -o '`[a-z]*/[a-z_]*\.[ch]`' | tr -d '`' | sed 's|^|src/|')
 # shellcheck disable=SC2086 # one file per word
 lines=$(cat $evening | wc -l)
-if [ "$lines" -gt 5200 ]; then
-	echo "src/README.md: an evening has 5,200 lines, and its files $lines: shorten the core" >&2
+if [ "$lines" -gt 5350 ]; then
+	echo "src/README.md: an evening has 5,350 lines, and its files $lines: shorten the core" >&2
 	exit 1
 fi
 
