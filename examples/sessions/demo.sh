@@ -65,16 +65,16 @@ echo "without a server: no Redis at PATH"
 redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --appendonly yes \
 	--appendfsync everysec --logfile "$work/redis.log" >/dev/null &
 pids+=($!)
-wait_for 10 answers || fail "redis-server did not start"
+wait_for 60 answers || fail "redis-server did not start"
 
 # start NAME DESCRIPTOR: what is written to the descriptor goes to the node.
 start() {
 	mkfifo "$work/$1.in"
-	"$bin" --socket "$socket" --node "$1" --lease 1 <"$work/$1.in" >"$work/$1.out" 2>&1 &
+	"$bin" --socket "$socket" --node "$1" --lease 3 <"$work/$1.in" >"$work/$1.out" 2>&1 &
 	pids+=($!)
 	disown
 	eval "exec $2>\"$work/$1.in\""
-	wait_for 10 grep -qs '^node ' "$work/$1.out" || fail "$1: $(cat "$work/$1.out")"
+	wait_for 60 grep -qs '^node ' "$work/$1.out" || fail "$1: $(cat "$work/$1.out")"
 }
 start a 3
 a=${pids[-1]}
@@ -82,7 +82,7 @@ start b 4
 
 # expect NODE LINE: it is, or comes, among the node's output; then it is shown.
 expect() {
-	wait_for 30 grep -qsx "$2" "$work/$1.out" ||
+	wait_for 60 grep -qsx "$2" "$work/$1.out" ||
 		fail "$1 did not say \"$2\": $(cat "$work/$1.out")"
 	echo "$1: $2"
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define DEADLINE_S 20
+#define DEADLINE_S 240
 
 /* ---- What the nodes run ---- */
 

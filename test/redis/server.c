@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_NS (2 * BATON_SECOND)
+#define PATIENCE_NS (60 * BATON_SECOND)
+
+uint64_t lease_factor = 4;
 
 static uint64_t clock_ns(void)
 {
@@ -64,7 +66,7 @@ static bool answers(const struct server *server)
 
 void server_restart(struct server *server, const char *const *arguments)
 {
-	uint64_t end = clock_ns() + 10 * BATON_SECOND;
+	uint64_t end = clock_ns() + PATIENCE_NS;
 
 	server->pid = fork();
 	if (server->pid == 0)

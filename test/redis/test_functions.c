@@ -361,14 +361,14 @@ Test(functions, who_leads_may_lead_again)
 /* All that the server has, as a text. */
 static void dump(char *text, size_t size)
 {
-	struct redisReply *reply = server_ask(
-		&server, "EVAL %s 0",
-		"local keys, all = redis.call('KEYS', '*'), {} "
-		"table.sort(keys) "
-		"for i = 1, #keys do "
-		"all[i] = keys[i] .. ' ' .. redis.sha1hex(redis.call('DUMP', keys[i])) "
-		"end "
-		"return table.concat(all, ' ')");
+	struct redisReply *reply =
+		server_ask(&server, "EVAL %s 0",
+	                   "local keys, all = redis.call('KEYS', '*'), {} "
+	                   "table.sort(keys) "
+	                   "for i = 1, #keys do "
+	                   "all[i] = keys[i] .. ' ' .. redis.sha1hex(redis.call('DUMP', keys[i])) "
+	                   "end "
+	                   "return table.concat(all, ' ')");
 
 	cr_assert_eq(reply->type, REDIS_REPLY_STRING, "%s", reply->str);
 	cr_assert_lt(reply->len, size);

@@ -122,7 +122,7 @@ Test(lost, a_backend_whose_task_is_gone_is_told_so_before_it_is_given_another)
 	                            "XREADGROUP GROUP backends dead COUNT 1 STREAMS {test}:out >"),
 	              0);
 	server_number(&server, "HDEL {test}:run gone");
-	usleep(BACKEND_LEASE_NS / 1000 + 20000);
+	usleep((useconds_t)(BACKEND_LEASE_NS / 1000 + 20000));
 	await_order(backend[0], &order, BATON_REDIS_STALE, NULL);
 	await_order(backend[0], &order, BATON_REDIS_RUN, NULL);
 	cr_assert_str_eq(order.id, "left");

@@ -355,7 +355,7 @@ static void lives(const char *key, long long ms)
 {
 	long long left = server_number(&server, "PTTL %s", key);
 
-	cr_assert(left <= ms && left > ms - 1000, "%s: %lld ms", key, left);
+	cr_assert(left <= ms && left > ms / 2, "%s: %lld ms", key, left);
 }
 
 Test(queue, leases_and_lives_are_those_of_the_header)

@@ -66,7 +66,7 @@ check-redis-tsan: build/tsan/redis/tests $(QUEUE) ## the same under ThreadSaniti
 check-sessions: | build/deps/redis ## two broker nodes take sessions over: the demo, compared
 	$(call where,command -v redis-server,$(NO_SERVER),\
 		$(MAKE) --no-print-directory $(SESSIONS) && \
-		timeout -k 10 120 examples/sessions/demo.sh >build/sessions.txt && \
+		timeout -k 10 600 examples/sessions/demo.sh >build/sessions.txt && \
 		diff test/examples/sessions.txt build/sessions.txt)
 
 # ---- Its benchmarks: beside a list and BullMQ (test/redis_bench/run.sh); of resources ----
