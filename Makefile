@@ -354,8 +354,8 @@ check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-tsan $(sort $^)
 
 check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding ## headers in C++17; exceptions
-	$(Q)timeout 60 build/test/unit/cxx_smoke
-	$(Q)timeout 60 build/test/unit/cxx_unwinding
+	$(Q)timeout 300 build/test/unit/cxx_smoke
+	$(Q)timeout 300 build/test/unit/cxx_unwinding
 
 build/test/unit/cxx_%: test/unit/cxx_%.cc $(TESTED:%=build/%) | build/deps/test
 	$(call say,CXX,$@)
@@ -372,9 +372,9 @@ check-symbols: all ## exported: what maps and headers say
 		test/symbols.sh build/$$library.so.$(VERSION) build/$$library.a || exit 1; done
 
 check-shared: $(SHARED) build/test/shared/dlclose build/test/shared/copies ## dlclose; two copies
-	$(Q)timeout 60 build/test/shared/dlclose $<
+	$(Q)timeout 300 build/test/shared/dlclose $<
 	$(Q)cp $< build/test/shared/copy.so
-	$(Q)timeout 60 build/test/shared/copies $< build/test/shared/copy.so
+	$(Q)timeout 300 build/test/shared/copies $< build/test/shared/copy.so
 
 $(foreach p,dlclose copies,$(call program,test/shared/$p,test/shared/$p.c,-ldl))
 

@@ -234,6 +234,8 @@ stress-asan: build/asan/stress/stress ## the same under AddressSanitizer
 	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
 
 STRESS_TSAN := halt_on_error=1
+# On a busy machine, too.
+STRESS_QUICK := --quiet --seconds 4 --patience 120
 
 stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
 	$(Q)TSAN_OPTIONS="$(STRESS_TSAN) $$TSAN_OPTIONS" $(SETARCH) $< --seconds $(or $(SECONDS),10) \
@@ -241,10 +243,9 @@ stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
 # Can the checker fail? And a few seconds of each.
 check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/stress ## quick stress
 	$(Q)test/stress/selftest.sh $<
-	$(Q)build/stress/stress --quiet --seconds 4
-	$(Q)build/asan/stress/stress --quiet --seconds 4
-	$(Q)TSAN_OPTIONS='$(STRESS_TSAN)' $(SETARCH) build/tsan/stress/stress --quiet --seconds 4 \
-		--patience 40
+	$(Q)build/stress/stress $(STRESS_QUICK)
+	$(Q)build/asan/stress/stress $(STRESS_QUICK)
+	$(Q)TSAN_OPTIONS='$(STRESS_TSAN)' $(SETARCH) build/tsan/stress/stress $(STRESS_QUICK)
 
 # ---- For users of sanitizers and tracers ----
 check-sanitizer: $(TSAN_MADE) build/libbaton.a ## a user's program under ThreadSanitizer, valgrind

@@ -20,9 +20,9 @@ failed=0
 for executable; do
 	log=$dir/${executable##*/}.log
 	expected=test/examples/${executable##*/}.txt
-	if timeout -k 10 60 "$executable" >"$log" 2>&1 && [ -s "$log" ] &&
+	if timeout -k 10 300 "$executable" >"$log" 2>&1 && [ -s "$log" ] &&
 		if [ -e "$expected" ]; then
-			timeout 60 "$executable" --deterministic 2>&1 | diff "$expected" - >>"$log"
+			timeout 300 "$executable" --deterministic 2>&1 | diff "$expected" - >>"$log"
 		fi; then
 		passed=$((passed + 1))
 	else

@@ -59,7 +59,7 @@ libs=$(pkg-config --libs baton)
 		fail "the example does not build as C++"
 }
 for kind in shared static archive cxx; do
-	LD_LIBRARY_PATH=$prefix/lib timeout 30 "$tmp/$kind" >"$tmp/$kind.out" ||
+	LD_LIBRARY_PATH=$prefix/lib timeout 120 "$tmp/$kind" >"$tmp/$kind.out" ||
 		fail "the README's example, $kind, ended with status $?"
 done
 LD_LIBRARY_PATH=$prefix/lib ldd "$tmp/shared" | grep -q "$prefix/lib/libbaton.so.${version%.*} " ||
@@ -83,7 +83,7 @@ cmake -S "$tmp/cmake" -B "$tmp/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" \
 	fail "the example does not build with CMake"
 }
 for kind in shared static; do
-	timeout 30 "$tmp/cmake/build/$kind" >"$tmp/cmake.out" || fail "CMake's $kind program fails"
+	timeout 120 "$tmp/cmake/build/$kind" >"$tmp/cmake.out" || fail "CMake's $kind program fails"
 	cmp -s "$tmp/cmake.out" "$tmp/shared.out" || fail "CMake's $kind program prints other lines"
 done
 sed -i 's/baton 0.3 /baton 0.2 /' "$tmp/cmake/CMakeLists.txt"
@@ -161,7 +161,7 @@ for companion in mainloop admission; do
 			$(pkg-config --static --cflags --libs "baton-$companion") ||
 		fail "a program does not build with libbaton-$companion"
 	for program in shared static "cmake/$companion-shared" "cmake/$companion-static"; do
-		LD_LIBRARY_PATH=$prefix/lib timeout 30 "$tmp/companions/$program" ||
+		LD_LIBRARY_PATH=$prefix/lib timeout 120 "$tmp/companions/$program" ||
 			fail "a program with libbaton-$companion, $program, ends with $?"
 	done
 done

@@ -53,4 +53,4 @@ picture-trace: $(BROKER) build/broker_bench/load $(TOP) ## the picture in the br
 	$(Q)test/readme/trace.sh $^ test/readme/trace.svg
 
 check-load: build/broker_bench/load ## the broker's load generator finds the faults put in
-	$(Q)timeout 60 $< --selftest
+	$(Q)timeout 600 $< --selftest

@@ -46,7 +46,7 @@ $(CHECKED_MAIN): $(SHARED) $(PLAIN_COMPANIONS:%=build/libbaton-%.so)
 check-checked: $(CHECKED_MAIN) $(CHECKED_MADE) build/checked/stress/stress \
 		## each misuse is stopped with a message, no first use is
 	$(Q)RUNNER='env LD_LIBRARY_PATH=build/checked/lib:build' test/run.sh $@ $(CHECKED_MAIN)
-	$(Q)build/checked/stress/stress --quiet --seconds 3
+	$(Q)build/checked/stress/stress --quiet --seconds 3 --patience 120
 
 CHECKED_EXAMPLES := $(patsubst build/%,build/checked/%,$(EXAMPLES) $(MAINLOOP))
 CHECKED_CHAT := $(patsubst build/%,build/checked/%,$(CHAT))

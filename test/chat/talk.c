@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_S 20
+#define PATIENCE_S 120
 #define DRY_MS 300
 #define TALKERS 8
 #define ROUNDS 10

@@ -99,7 +99,7 @@ static void end(void)
 
 static void make(const struct first *first, size_t sort)
 {
-	(void)alarm(10);
+	(void)alarm(120);
 	if (sem_init(&uses, 0, 0))
 		abort();
 	if (sort)

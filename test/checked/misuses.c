@@ -150,7 +150,7 @@ static int made(const struct row *row, char *printed, size_t size)
 	child = fork();
 	if (child == 0) {
 		(void)dup2(ends[1], STDERR_FILENO);
-		(void)alarm(20);
+		(void)alarm(120);
 		row->make();
 		_exit(0);
 	}

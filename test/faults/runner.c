@@ -40,12 +40,12 @@
 #define SANITIZED 1
 #define BASELINES 1
 #define SPARSER 16 /* n is multiplied by this */
-#define TIMEOUT_S 60
+#define TIMEOUT_S 240
 #else
 #define SANITIZED 0
 #define BASELINES 3
 #define SPARSER 2
-#define TIMEOUT_S 10
+#define TIMEOUT_S 60
 #endif
 
 /* What a child tells its parent. */

@@ -93,7 +93,7 @@ killer=$(awk -v name="$name" '$1 == name {
 	exit
 }' build/mutants/known)
 # shellcheck disable=SC2086 # words, on purpose
-[ -z "$killer" ] || look $killer --seconds 4
+[ -z "$killer" ] || look $killer --seconds 20
 
 # The scenarios that come to the place; if it is a function that none is known to come to, all.
 # First those that are made for one edge, then those whose names have most words of the mutant's.

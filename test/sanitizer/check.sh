@@ -32,7 +32,7 @@ result() # status, what
 reports()
 {
 	# shellcheck disable=SC2086 # words, on purpose
-	timeout 120 $runner "$@" >"$tmp/out" 2>"$tmp/err"
+	timeout 600 $runner "$@" >"$tmp/out" 2>"$tmp/err"
 	grep -c 'WARNING: ThreadSanitizer' "$tmp/err"
 }
 
@@ -53,7 +53,7 @@ echo "$label: with the ordinary library: $(reports "$tmp/ordinary") false report
 if command -v valgrind >/dev/null 2>&1; then
 	$cc -O1 -g -Iinclude -o "$tmp/plain" test/sanitizer/program.c "$ordinary/libbaton.a" \
 		-lck -pthread
-	timeout 300 valgrind --fair-sched=yes --leak-check=full --error-exitcode=9 "$tmp/plain" \
+	timeout 900 valgrind --fair-sched=yes --leak-check=full --error-exitcode=9 "$tmp/plain" \
 		>"$tmp/out" 2>"$tmp/err"
 	result $? "memcheck: $(grep -A12 '^==.*== \(Invalid\|Cond\|Use\|.*definitely\)' "$tmp/err" |
 		head -n 40)"

@@ -15,8 +15,8 @@
 #include "explore.h"
 
 #define DEVIATIONS_MAX 4096
-#define HANG_SECONDS 5
-#define SELF_TEST_SECONDS 2 /* less than HANG_SECONDS / 2 */
+#define HANG_SECONDS 30
+#define SELF_TEST_SECONDS 12 /* less than HANG_SECONDS / 2 */
 
 struct options {
 	const char *only; /* parts of names, NULL: all */
