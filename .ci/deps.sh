@@ -199,14 +199,18 @@ if [ "$mode" != --install ] || ! command -v apt-get >/dev/null 2>&1 ||
 fi
 
 echo "Installing$missing"
-apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
+	-o Acquire::Retries=5"
 install="$apt install -y --no-install-recommends$missing"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# The package lists of a fresh machine are empty or old: only then is an update worth its time.
-if ! $install </dev/null >"$log" 2>&1 &&
-	! { $apt update && $install </dev/null; } >"$log" 2>&1; then
-	cat "$log" >&2
-	echo "Could not install. As root, on Debian: $line" >&2
-	exit 1
-fi
+# The package lists of a fresh machine are empty or old: only then is an update worth its time. A
+# network, or a mirror that is being renewed, may fail once, and not a little later.
+for pause in 0 5 20; do
+	sleep $pause
+	! $install </dev/null >"$log" 2>&1 || exit 0
+	! { $apt update && $install </dev/null; } >"$log" 2>&1 || exit 0
+done
+cat "$log" >&2
+echo "Could not install. As root, on Debian: $line" >&2
+exit 1
