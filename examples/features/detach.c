@@ -17,6 +17,7 @@ struct request {
 	struct baton_future future;
 	struct baton_detached token;
 	struct baton_deadline deadline;
+	uint64_t within_ns;
 };
 
 static struct baton_resource connection = BATON_RESOURCE_INIT(NULL);
@@ -24,15 +25,15 @@ static struct baton_resource connection = BATON_RESOURCE_INIT(NULL);
 static int request_run(struct baton_task *task)
 {
 	struct request *request = baton_container_of(task, struct request, task);
-	int error =
-		baton_detach_within(&request->token, 0, 20 * BATON_MILLISECOND, &request->deadline);
+	int error = baton_detach_within(&request->token, 0, request->within_ns, &request->deadline);
 
 	/* Here a real program writes the request to the socket. */
 	return error; /* ignored, unless the detach has failed */
 }
 
-static void request_send(struct request *request)
+static void request_send(struct request *request, uint64_t within_ns)
 {
+	request->within_ns = within_ns;
 	baton_future_init(&request->future);
 	baton_task_init(&request->task, request_run, &request->future);
 	baton_detached_init(&request->token);
@@ -44,8 +45,8 @@ int main(void)
 {
 	static struct request answered, lost;
 
-	request_send(&lost);
-	request_send(&answered);
+	request_send(&lost, 20 * BATON_MILLISECOND);
+	request_send(&answered, 60 * BATON_SECOND);
 	CHECK(baton_future_state(&answered.future) == BATON_RUNNING);
 
 	/* The answer comes, on the thread that reads the socket. */
