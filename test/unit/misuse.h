@@ -3,6 +3,7 @@
 #ifndef BATON_TEST_UNIT_MISUSE_H
 #define BATON_TEST_UNIT_MISUSE_H
 
+#include "child.h"
 #include "support.h"
 
 #include <signal.h>
@@ -42,7 +43,7 @@ static inline bool mistake_made(const struct mistake *mistake, char *printed, si
 	if (child == 0) {
 		MUST(dup2(ends[1], STDERR_FILENO) >= 0);
 		signal(SIGABRT, SIG_DFL); /* a sanitizer's, or the test's */
-		alarm(5);
+		child_begins();
 		mistake->make();
 		_exit(0);
 	}

@@ -3,6 +3,7 @@
  * What a header limits, at the limit and one beyond. test/limits.txt says which test has which
  * limit; many are in the test of their own module.
  */
+#include "child.h"
 #include "fixture.h"
 
 #include <baton/board.h>
@@ -40,7 +41,7 @@ static bool dies(const struct limited *limited)
 	if (child == 0) {
 		MUST(dup2(open("/dev/null", O_WRONLY), STDERR_FILENO) >= 0);
 		signal(SIGABRT, SIG_DFL); /* a sanitizer's, or the test's */
-		alarm(5);
+		child_begins();
 		(void)limited->attempt(limited->most + 1);
 		_exit(0);
 	}
