@@ -28,7 +28,7 @@ if [ "$1" = --one ]; then
 		TSAN_OPTIONS="$TSAN_OPTIONS:suppressions=$PWD/test/tsan.supp"
 
 	# shellcheck disable=SC2086 # words, on purpose
-	timeout -k 10 900 ${RUNNER-} "$executable" ${TEST_ARGS-} >"$log" 2>&1 &
+	timeout -k 10 1800 ${RUNNER-} "$executable" ${TEST_ARGS-} >"$log" 2>&1 &
 	running=$!
 	trap 'kill $running 2>/dev/null; exit 130' INT TERM
 	wait $running
