@@ -59,7 +59,7 @@ if [ "$1" = --one ]; then
 	fi
 	{
 		if [ "$lost" -gt 0 ]; then
-			grep -v '^\[====\]' "$log" | head -n 200
+			grep -av '^\[====\]' "$log" | head -n 200
 			[ -z "$why" ] || echo "$name: $why"
 			echo "$name: see ${log#"$PWD/"}"
 		fi
