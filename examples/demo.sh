@@ -16,7 +16,7 @@ export LC_ALL=C
 
 build=${BUILD:-build}
 lines=${DEMO_LINES:-150000}
-limit=120 # seconds, for any one client
+limit=600 # seconds, for any one client
 pids=()
 
 # mosquitto_pub 2.0.11 -l -q 1 ends too early with more lines than there are packet ids: it takes
@@ -85,7 +85,7 @@ ms() {
 show() {
 	echo
 	echo "$1 (examples/$2.c)"
-	timeout -k 5 60 "$build/examples/$2" >"$work/said" || fail "$2"
+	timeout -k 5 300 "$build/examples/$2" >"$work/said" || fail "$2"
 	told <"$work/said"
 }
 
@@ -126,12 +126,12 @@ done
 # ---- the broker ----
 
 # Its limits are so wide that it drops nothing, however fast the publishers are.
-timeout -k 20 900 "$build/examples/broker/broker" --host 127.0.0.1 --port 0 --threads 2 \
+timeout -k 20 3600 "$build/examples/broker/broker" --host 127.0.0.1 --port 0 --threads 2 \
 	--max-buffered 1G --max-queued 1000000 --max-queued-bytes 1G --log-level error \
 	--stats --board "$work/board" >"$work/broker" &
 broker=$!
 pids+=("$broker")
-wait_for 10 grep -qs '^listening on' "$work/broker" || fail "the broker did not start"
+wait_for 60 grep -qs '^listening on' "$work/broker" || fail "the broker did not start"
 port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/broker")
 echo
 echo "An MQTT broker (examples/broker) and mosquitto's clients"
@@ -143,20 +143,20 @@ pub=(timeout -k 10 $limit mosquitto_pub -h 127.0.0.1 -p "$port")
 sub=(timeout -k 10 $limit stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port")
 
 "${pub[@]}" -t demo/retained -q 1 -r -m 'kept for you' || fail "publish a retained message"
-[ "$("${sub[@]}" -t 'demo/+' -C 1 -W 10 -F '%r %t %p')" = '1 demo/retained kept for you' ] ||
+[ "$("${sub[@]}" -t 'demo/+' -C 1 -W 60 -F '%r %t %p')" = '1 demo/retained kept for you' ] ||
 	fail "the retained message"
 say "A message was kept for a client that came later, and reached it."
 
 # ---- a will: its client is killed, so that it cannot say good-bye ----
 
-"${sub[@]}" -d -q 2 -t demo/will -C 1 -W 20 -F 'got %q %t %p' >"$work/heir" 2>&1 &
+"${sub[@]}" -d -q 2 -t demo/will -C 1 -W 60 -F 'got %q %t %p' >"$work/heir" 2>&1 &
 heir=$!
 stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port" -d -t demo/nothing --will-topic demo/will \
 	--will-payload 'the last words' --will-qos 2 >"$work/dying" 2>&1 &
 dying=$!
 pids+=("$heir" "$dying")
-wait_for 10 grep -qs '^Subscribed' "$work/heir" || fail "will: no SUBACK"
-wait_for 10 grep -qs 'CONNACK' "$work/dying" || fail "will: no CONNACK"
+wait_for 60 grep -qs '^Subscribed' "$work/heir" || fail "will: no SUBACK"
+wait_for 60 grep -qs 'CONNACK' "$work/dying" || fail "will: no CONNACK"
 kill -KILL "$dying"
 wait "$dying" 2>/dev/null
 wait "$heir" || fail "the will"
@@ -171,7 +171,7 @@ for qos in 1 2; do
 	"${pub[@]}" -q $qos -t demo/kept -m "while you were away, $qos" || fail "session: publish"
 done
 printf '%s\n' '1 while you were away, 1' '2 while you were away, 2' >"$work/kept"
-"${keeper[@]}" -C 2 -W 10 -F '%q %p' | cmp -s - "$work/kept" || fail "the resumed session"
+"${keeper[@]}" -C 2 -W 60 -F '%q %p' | cmp -s - "$work/kept" || fail "the resumed session"
 say "A client went away, came back, and got what had come for it meanwhile."
 
 # ---- subscribers, all acknowledged before anybody publishes ----
@@ -199,7 +199,7 @@ subscribe once -q 2 -t text/once
 subscribe hash -q 0 -t 'text/#'
 subscribe overlap -q 1 -t 'text/#' -t text/shared -t 'text/+/b'
 for name in "${!subscribers[@]}"; do
-	wait_for 10 grep -qs '^Subscribed' "$work/got.$name" || fail "$name: no SUBACK"
+	wait_for 60 grep -qs '^Subscribed' "$work/got.$name" || fail "$name: no SUBACK"
 done
 
 # Which task of a client has waited longest, as baton-top sees it: lines `nanoseconds name`.
@@ -242,7 +242,7 @@ malformed() {
 	exec 3<>"/dev/tcp/127.0.0.1/$port" || fail "malformed: connect"
 	# shellcheck disable=SC2059
 	printf "$bytes" >&3 2>/dev/null
-	IFS= read -r -t 10 -N 64 answer <&3 2>/dev/null
+	IFS= read -r -t 60 -N 64 answer <&3 2>/dev/null
 	status=$?
 	exec 3<&- 3>&-
 	[ $status -le 128 ] || fail "malformed ($what): still connected"

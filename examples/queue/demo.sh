@@ -63,12 +63,12 @@ answers() {
 redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --appendonly yes \
 	--appendfsync everysec --logfile "$work/redis.log" >/dev/null &
 pids+=($!)
-wait_for 10 answers || fail "redis-server did not start"
+wait_for 60 answers || fail "redis-server did not start"
 
-echo "classes: fast 1 s, medium 2 s, slow 4 s; limits 4, 2, 1; leases 1 s"
+echo "classes: fast 1 s, medium 2 s, slow 4 s; limits 4, 2, 1; leases 3 s"
 declare -a schedulers backends
 for i in 0 1; do
-	"$bin/scheduler" --socket "$socket" --limits 4,2,1 --durations 1,2,4 --lease 1 --verbose \
+	"$bin/scheduler" --socket "$socket" --limits 4,2,1 --durations 1,2,4 --lease 3 --verbose \
 		>"$work/scheduler.$i" 2>&1 &
 	schedulers[i]=$!
 	pids+=($!)
@@ -76,7 +76,7 @@ for i in 0 1; do
 done
 for i in 0 1 2 3 4; do
 	"$bin/backend" --socket "$socket" --listen "unix:$work/backend.$i" --name "backend-$i" \
-		--lease 1 --verbose >"$work/backend.$i.log" 2>&1 &
+		--lease 3 --verbose >"$work/backend.$i.log" 2>&1 &
 	backends[i]=$!
 	pids+=($!)
 	disown
@@ -90,7 +90,12 @@ leader() {
 	done
 	return 1
 }
-wait_for 10 leader || fail "no scheduler leads"
+wait_for 60 leader || fail "no scheduler leads"
+
+victim() {
+	victim=$(redis hvals '{baton}:run' | sed -n 's/.*:backend-//p' | head -n 1)
+	[ -n "$victim" ]
+}
 
 # ---- the job mix, seeded ----
 
@@ -119,12 +124,12 @@ for ((number = 0; number < jobs; number++)); do
 	case $number in
 	$((jobs / 4)))
 		# The job of this backend starts elsewhere when its lease is over.
-		victim=$(redis hvals '{baton}:run' | sed -n 's/.*:backend-//p' | head -n 1)
-		kill -KILL "${backends[${victim:-0}]}"
-		echo "killed backend-${victim:-0}, which had a job"
+		wait_for 60 victim || fail "no backend has a job"
+		kill -KILL "${backends[victim]}"
+		echo "killed backend-$victim, which had a job"
 		;;
 	$((jobs / 2)))
-		leader || fail "no scheduler leads"
+		wait_for 60 leader || fail "no scheduler leads"
 		kill -KILL "${schedulers[leading]}"
 		old=$leading
 		echo "killed scheduler $leading, which led"
@@ -132,10 +137,10 @@ for ((number = 0; number < jobs; number++)); do
 	esac
 	sleep 0.1
 done
-wait_for 10 leader || fail "no scheduler has taken over"
+wait_for 60 leader || fail "no scheduler has taken over"
 [ "$leading" != "$old" ] || fail "the killed scheduler leads"
 echo "scheduler $leading leads now"
-limit=$((SECONDS + 120))
+limit=$((SECONDS + 600))
 for pid in "${submitters[@]}"; do
 	while kill -0 "$pid" 2>/dev/null; do
 		[ "$SECONDS" -lt "$limit" ] || fail "job of process $pid does not end"
