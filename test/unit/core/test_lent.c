@@ -14,8 +14,8 @@ static struct lending {
 	size_t level;
 	struct baton_future end;
 	struct baton_continuation continuation;
-	struct baton_resource ending;
-	struct baton_task finaliser;
+	struct baton_resource closed; /* refuses its task */
+	struct baton_task refused;
 	int status[2];
 	int called;        /* how many called functions have run */
 	int put_off;       /* how many were, and have run */
@@ -40,7 +40,7 @@ static void *looks(void *arg)
 	return NULL;
 }
 
-static void puts_off_looks(void *arg)
+static void put_off_looks(void *arg)
 {
 	lending.held_here[1] = held();
 	lending.put_off += lending.called == 0;
@@ -53,21 +53,18 @@ static int call_busy(size_t index)
 	                                                   .arg = &lending.held_called[index]});
 }
 
-static int puts_off_calls(struct baton_task *finaliser)
+static void put_off_calls(struct baton_task *refused)
 {
-	lending.put_off++;
+	lending.put_off += lending.called == 0;
 	lending.status[1] = call_busy(1);
-	return 0;
 }
 
 static void put_off(bool calls)
 {
-	if (calls) {
-		baton_task_init(&lending.finaliser, puts_off_calls, NULL);
-		MUST(baton_resource_close_then(&lending.ending, &lending.finaliser) == 0);
-		return;
-	}
-	baton_continuation_function(&lending.continuation, puts_off_looks, NULL);
+	if (calls)
+		baton_continuation_task(&lending.continuation, &lending.closed, &lending.refused);
+	else
+		baton_continuation_function(&lending.continuation, put_off_looks, NULL);
 	baton_future_then(&lending.end, &lending.continuation);
 	MUST(baton_future_complete(&lending.end, 0, NULL) == 0);
 }
@@ -85,15 +82,24 @@ static void *nests(void *calls)
 	return NULL;
 }
 
+static int does_not_run(struct baton_task *task)
+{
+	return 0;
+}
+
 static void lend(void *calls)
 {
+	const struct baton_resource_config config = {.cancelled = put_off_calls};
+
 	lending = (struct lending){.thread = pthread_self()};
 	baton_promise_init(&lending.end);
 	for (size_t i = 0; i < DEPTH; i++)
 		baton_resource_init(&lending.nest[i], NULL);
 	for (size_t i = 0; i < 2; i++)
 		baton_resource_init(&lending.busy[i], NULL);
-	baton_resource_init(&lending.ending, NULL);
+	baton_resource_init(&lending.closed, &config);
+	baton_resource_close(&lending.closed);
+	baton_task_init(&lending.refused, does_not_run, NULL);
 	(void)nests(calls);
 	cr_assert_eq(lending.status[0], 0);
 	cr_assert_eq(lending.put_off, 1);
@@ -105,13 +111,13 @@ static void lend(void *calls)
 		resource_end(&lending.nest[i]);
 	for (size_t i = 0; i < 2; i++)
 		resource_end(&lending.busy[i]);
+	resource_end(&lending.closed);
 }
 
 Test(lent, what_the_caller_runs_in_its_wait_does_not_hold_it, .timeout = 10)
 {
 	lend(NULL);
 	cr_assert_not(lending.held_here[1]);
-	resource_end(&lending.ending);
 }
 
 Test(lent, nor_does_what_that_calls, .timeout = 10)
