@@ -135,14 +135,17 @@ static int unpost(struct baton_timer *timer)
 }
 
 /*
- * If several threads arm at once, the arm whose CAS comes last must also have stored its repetition
- * last. So each attempt stores the repetition anew, between the load of the word and the CAS: if
- * another arm's CAS comes in between, this CAS fails. (Two further arms, one with the old deadline,
- * may bring the old word back: this CAS does not see that.) Relaxed: the CAS publishes the values.
- * If a run reads them before the CAS, this arm replaces what that run arms.
+ * Stores what an arm sets beside the word. If several threads arm at once, the arm whose CAS comes
+ * last must also have stored its values last. So each attempt stores them anew, between the load of
+ * the word and the CAS: if another arm's CAS comes in between, this CAS fails. (Two further arms,
+ * one with the old deadline, may bring the old word back: this CAS does not see that.) An arm that
+ * is refused at its first look stores nothing: a queued run keeps what it carries. Relaxed: the CAS
+ * publishes the values. If a run reads them before the CAS, this arm replaces what that run arms.
  */
-static void repeats(struct baton_timer *timer, const struct baton__arming *arming)
+static void store_values(struct baton_timer *timer, const struct baton__arming *arming)
 {
+	if (arming->carries)
+		store_relaxed(&timer->stamp._carried, arming->carried);
 	if (!arming->repeat)
 		return;
 	store_relaxed(&timer->_repeat, arming->repeat);
@@ -179,7 +182,7 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 			if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
 				return -ESHUTDOWN;
 		}
-		repeats(timer, arming);
+		store_values(timer, arming);
 		if (post && held && !(word & BATON__TIMER_PLACED)) {
 			if (!arm_placed(timers, timer, word, next))
 				continue;
@@ -216,6 +219,8 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 		.set = BATON__TIMER_ARMED | (repeat ? BATON__TIMER_REPEAT : 0),
 		.clear = BATON__TIMER_DUE | BATON__TIMER_DONE | BATON__TIMER_REPEAT,
 		.barred = BATON__TIMER_GONE,
+		.carries = true,
+		.carried = baton__carried(),
 	};
 	uint64_t word = load_relaxed(&timer->_word);
 	uint64_t next = armed(word, &arming);
@@ -229,15 +234,15 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	/* If the resource is closed later, the submit of the run fails. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
-	/* Relaxed: an earlier run may read it. */
-	store_relaxed(&timer->stamp._carried, baton__carried());
 	/* The short path: the timer is placed well already, as a keep-alive timer mostly is, and is
 	 * not to repeat.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
 	 * point. Release is seldom noticed: as in apply. */
-	if (!repeat && in_time(word, next) && !is_refused(word, &arming) &&
-	    cas_acq_rel(&timer->_word, &word, next))
-		return 0;
+	if (!repeat && in_time(word, next) && !is_refused(word, &arming)) {
+		store_values(timer, &arming);
+		if (cas_acq_rel(&timer->_word, &word, next))
+			return 0;
+	}
 	timers = baton__timers_of(timer, &error);
 	if (BATON_UNLIKELY(!timers))
 		return error;

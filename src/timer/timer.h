@@ -242,6 +242,8 @@ struct baton__arming {
 	uint64_t clear;
 	uint64_t needed; /* the arm is refused, -EBUSY, unless all of these are set */
 	uint64_t barred; /* and unless all of these are clear */
+	bool carries;    /* the run carries `carried`; false: what it carried before */
+	void *carried;
 };
 
 int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,

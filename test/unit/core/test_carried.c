@@ -366,6 +366,27 @@ Test(carried, a_timer_and_a_continuation_have_that_of_their_making, .timeout = 1
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
+/* An arm that is refused changes nothing for the run that is queued. */
+Test(carried, a_timers_run_has_that_of_the_arm_that_succeeded, .timeout = 10)
+{
+	struct baton_timers *timers = virtual_timers();
+	struct baton_timer timer;
+
+	fixture_stash();
+	cr_assert_eq(baton_set_carried(submitters), 0);
+	baton_timer_init(&timer, timers, &fix.resource, expired);
+	cr_assert_eq(baton_timer_arm_after(&timer, 1), 0);
+	cr_assert_geq(baton_timers_advance(timers, 1 << 20), 0);
+	cr_assert_eq(baton_set_carried(other), 0);
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
+	cr_assert_eq(baton_timer_arm_after(&timer, 1), -ESHUTDOWN);
+	stash_run(&fix.stash);
+	cr_assert_eq(runs, 1);
+	cr_expect_eq(found[0], submitters);
+	fixture_end();
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
 static void *call_and_note(void *arg)
 {
 	void *value;
