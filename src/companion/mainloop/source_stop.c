@@ -8,9 +8,7 @@
 
 #include <baton/bound.h>
 #include <baton/call.h>
-#include <baton/future.h>
-
-#include <sched.h>
+#include <baton/time.h>
 
 static enum baton_stop stop_source(struct baton__mainloop *loop, struct baton_source *source)
 {
@@ -108,21 +106,11 @@ static void *end_source_here(void *arg)
 	return NULL;
 }
 
-/* The thread waits no more. When this returns, the call behind the future touches the source no
- * more: the owner may stop and free the source then. */
-static void abandon_call(struct baton_future *future)
-{
-	(void)baton_future_cancel(future);
-	/* Ends: the owner is in end_source_here, which waits for nothing. */
-	while (baton_future_state(future) == BATON_RUNNING)
-		(void)sched_yield();
-}
-
 static int stop_and_wait(struct baton_source *source, uint64_t deadline_ns)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
-	struct baton_future *future;
-	int error;
+	struct baton_call_options options = {.fn = end_source_here, .arg = source};
+	const uint64_t now = baton_now();
 
 	if (baton__mainloop_forked())
 		return -ECHILD;
@@ -135,16 +123,10 @@ static int stop_and_wait(struct baton_source *source, uint64_t deadline_ns)
 		return 0;
 	}
 	(void)stop_source(loop, source);
-	error = baton_async(&loop->resource, end_source_here, source, &future);
-	if (error)
-		return error;
-	error = baton_future_wait_until(future, deadline_ns);
-	if (error)
-		abandon_call(future);
-	else
-		error = baton_future_status(future);
-	baton_future_unref(future);
-	return error;
+	if (deadline_ns != BATON_FOREVER)
+		options.timeout_ns = deadline_ns > now ? deadline_ns - now : 1;
+	/* A call whose deadline passes is withdrawn, also while it waits for room. */
+	return baton_call_with(&loop->resource, &options, NULL);
 }
 
 BATON_EXPORT int baton_source_stop_wait(struct baton_source *source)

@@ -144,6 +144,24 @@ Test(mainloop_stop, a_stop_waits_for_no_room, .timeout = 10)
 	loop_end(0);
 }
 
+static void *waits_without_room(void *arg)
+{
+	MUST(baton_post(baton_mainloop_resource(&loop), nothing, NULL) == 0);
+	MUST(baton_source_stop_wait_until(&a.source, baton_after(BATON_MILLISECOND)) == -ETIMEDOUT);
+	MUST(baton_source_stop_wait_until(&a.source, 1) == -ETIMEDOUT);
+	return arg;
+}
+
+Test(mainloop_stop, a_wait_for_room_ends_at_its_deadline, .timeout = 10)
+{
+	full_loop(BATON_BOUND_WAIT);
+	thread_join(thread_start(waits_without_room, NULL));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(stop_then(), BATON_STOP_NOTHING);
+	cr_assert_eq(owned, 1);
+	loop_end(0);
+}
+
 static atomic_int waited;
 
 static void *waits_elsewhere(void *arg)
