@@ -79,7 +79,8 @@ BATON_MUST_USE int baton_watchdog_create(const struct baton_watchdog_options *op
 
 /*
  * Ends the watchdog's thread, and frees the watchdog. Thread safety: one thread, once, and not the
- * watchdog's. Blocking: until a look is over.
+ * watchdog's; not in a function that is told of an end (future.h). Both are asserted. Blocking:
+ * until a look is over.
  */
 void baton_watchdog_destroy(struct baton_watchdog *watchdog) BATON_NONNULL;
 

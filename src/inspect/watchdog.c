@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/refused.h"
 #include "thread/thread.h"
+#include "core/callback.h"
 #include "pool/start.h"
 
 #include <errno.h>
@@ -260,6 +261,11 @@ BATON_EXPORT void baton_watchdog_destroy(struct baton_watchdog *watchdog)
 {
 	if (baton__forked())
 		return;
+	BATON_REQUIRE(!pthread_equal(pthread_self(), watchdog->thread),
+	              "the watchdog would wait for itself: its report may not destroy it");
+	BATON_REQUIRE(!baton__is_told(baton__self),
+	              "this thread is inside a function that is told of an end, which waits for "
+	              "nothing (baton_continuation_function)");
 	/* Release: pairs with the look of the thread, which this thread joins. */
 	store_release(&watchdog->stop, 1);
 	baton__futex_wake(&watchdog->stop, 1);
