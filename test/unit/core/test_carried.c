@@ -372,6 +372,7 @@ Test(carried, a_timers_run_has_that_of_the_arm_that_succeeded, .timeout = 10)
 	struct baton_timers *timers = virtual_timers();
 	struct baton_timer timer;
 
+	fix.config.capture_max = BATON_CAPTURE_NONE;
 	fixture_stash();
 	cr_assert_eq(baton_set_carried(submitters), 0);
 	baton_timer_init(&timer, timers, &fix.resource, expired);
