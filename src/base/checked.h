@@ -19,7 +19,6 @@
 #include "base/platform.h"
 
 struct baton_bound;
-struct baton_call_options;
 struct baton_continuation;
 struct baton_future;
 struct baton_lanes;
@@ -39,10 +38,10 @@ struct baton__checks {
 	void (*resource)(struct baton_resource *resource, const char *function);
 	void (*resources)(struct baton_resource *const *resources, size_t count,
 	                  const char *function);
-	/* As `resource`, for a call, a post or an async. `given`: a function is given. */
+	/* As `resource`, for a call, a post or an async. `given`: a function is given. With options
+	 * `given` is: options are given; a function that is missing there is refused. */
 	void (*call)(struct baton_resource *resource, bool given, const char *function);
-	void (*call_with)(struct baton_resource *resource, const struct baton_call_options *options,
-	                  const char *function);
+	void (*call_with)(struct baton_resource *resource, bool given, const char *function);
 	void (*set_stats)(struct baton_resource *resource, const struct baton_resource_stats *stats,
 	                  const char *function);
 	void (*set_lanes)(struct baton_resource *resource, const struct baton_lanes *lanes,
@@ -83,7 +82,8 @@ struct baton__checks {
 	/* The task will not be entered. */
 	void (*drop)(struct baton_task *task);
 
-	/* ---- Of timers and triggers. `given`: a function is given ---- */
+	/* ---- Of timers and triggers. `given`: a function is given. A fire or an arm is promised
+	 * -EINVAL where a function or a resource is missing, and is not stopped there ---- */
 
 	void (*trigger_init)(const struct baton_trigger *trigger,
 	                     const struct baton_resource *resource, bool given,
@@ -129,7 +129,8 @@ extern const struct baton__checks baton__checks;
 		}                                                                                  \
 	} while (0)
 
-/* What a public function returns that may be refused. If it is, the resource is still there. */
+/* What a public function returns that may be refused. If the call is refused, the resource is still
+ * there. NULL: the call concerns no resource, or its resource may be gone. */
 #define BATON__ANSWER(resource, error)                                                             \
 	__extension__({                                                                            \
 		const int answer = (error);                                                        \
@@ -137,6 +138,17 @@ extern const struct baton__checks baton__checks;
 		answer ? baton__checks.answer(resource, answer, __func__,                          \
 		                              __builtin_return_address(0))                         \
 		       : 0;                                                                        \
+	})
+
+/* The same, where all errors but -EINVAL are ordinary outcomes. */
+#define BATON__ANSWER_INVALID(resource, error)                                                     \
+	__extension__({                                                                            \
+		const int answer = (error);                                                        \
+                                                                                                   \
+		if (answer == -EINVAL)                                                             \
+			(void)baton__checks.answer(resource, answer, __func__,                     \
+			                           __builtin_return_address(0));                   \
+		answer;                                                                            \
 	})
 
 /* As BATON_REQUIRE, in the checked library alone. */
@@ -149,6 +161,7 @@ extern const struct baton__checks baton__checks;
 #define BATON__CHECKED(call) (void)0
 #define BATON__CHECKED_SUBMIT(resource, tasks, count, again) (void)0
 #define BATON__ANSWER(resource, error) (error)
+#define BATON__ANSWER_INVALID(resource, error) (error)
 #define BATON__NEED(condition, what) (void)0
 #define BATON__CHECK(condition) (void)0
 #endif

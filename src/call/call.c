@@ -90,6 +90,13 @@ static int end_call(struct call *call, bool later, void **value)
 	return error;
 }
 
+/* What a call returns. A drain hook's own -EINVAL refuses no argument, and says so. */
+static int call_outcome(int status)
+{
+	return status == -EINVAL ? baton__refused("baton_*call*: a drain hook has returned -EINVAL")
+	                         : status;
+}
+
 /*
  * The wait of a counted call has failed. True: its task has been entered, and the caller waits on.
  * False: the task will never be entered, or is over.
@@ -227,7 +234,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	baton__run_captured(&stay, 1, 1);
 	if (!call.future._status && value)
 		*value = call.future._value;
-	return call.future._status;
+	return call_outcome(call.future._status);
 }
 
 /* Calls at once, if the resource is idle and has no drain hooks. */
@@ -276,7 +283,7 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	error = call_and_wait(resource, options, deadline_ns, value);
 	if (baton__self->learnt.cpu_given != given)
 		baton__stand_back_call_learn(baton__self, true);
-	return error;
+	return call_outcome(error);
 }
 
 /* A call that the bracket with BARE alone has not run. */
@@ -316,7 +323,7 @@ int baton__options_refused(const struct baton_call_options *options)
 BATON_EXPORT int baton_call_with(struct baton_resource *resource,
                                  const struct baton_call_options *options, void **value)
 {
-	BATON__CHECKED(call_with(resource, options, __func__));
+	BATON__CHECKED(call_with(resource, options != NULL, __func__));
 
 	int error = baton__options_refused(options);
 

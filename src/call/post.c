@@ -127,7 +127,7 @@ BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, v
 BATON_EXPORT int baton_post_with(struct baton_resource *resource,
                                  const struct baton_call_options *options)
 {
-	BATON__CHECKED(call_with(resource, options, __func__));
+	BATON__CHECKED(call_with(resource, options != NULL, __func__));
 
 	int error = baton__options_refused(options);
 
@@ -332,7 +332,7 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
                                   const struct baton_call_options *options,
                                   struct baton_future **future)
 {
-	BATON__CHECKED(call_with(resource, options, __func__));
+	BATON__CHECKED(call_with(resource, options != NULL, __func__));
 	BATON__NEED(future, "there is no place for the future");
 
 	int error = baton__options_refused(options);

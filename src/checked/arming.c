@@ -47,12 +47,8 @@ void baton__check_timer_arm(struct baton_timer *timer, const char *call)
 
 	if (!timer)
 		BATON_MISUSE(call, "the timer is NULL");
-	if (!timer->_resource)
-		BATON_MISUSE(call, "the timer has no resource: initialise it by baton_timer_init");
-	if (!timer->_fn)
-		BATON_MISUSE_OF(call, baton__name(timer->_resource),
-		                "has a timer without a function: initialise the timer by "
-		                "baton_timer_init");
+	if (!timer->_resource || !timer->_fn)
+		return; /* the call is refused */
 	baton__check_resource(timer->_resource, call);
 	if (timer->_timers)
 		baton__check_owned(timer->_timers, call);

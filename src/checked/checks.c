@@ -8,7 +8,6 @@
 #include "core/config.h"
 
 #include <baton/bound.h>
-#include <baton/call.h>
 #include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/trigger.h>
@@ -33,13 +32,11 @@ static void call_given(struct baton_resource *resource, bool given, const char *
 		BATON_MISUSE(function, "the function is NULL: give a function to call");
 }
 
-static void call_with(struct baton_resource *resource, const struct baton_call_options *options,
-                      const char *function)
+static void call_with(struct baton_resource *resource, bool given, const char *function)
 {
 	baton__check_resource(resource, function);
-	if (!options)
+	if (!given)
 		BATON_MISUSE(function, "the options are NULL");
-	call_given(resource, options->fn, function);
 }
 
 static void set_stats(struct baton_resource *resource, const struct baton_resource_stats *stats,
@@ -103,14 +100,8 @@ static void trigger_fire(const struct baton_trigger *trigger, const char *functi
 {
 	if (!trigger)
 		BATON_MISUSE(function, "the trigger is NULL");
-	if (!trigger->_resource)
-		BATON_MISUSE(function,
-		             "the trigger has no resource: initialise it by baton_trigger_init");
-	if (!trigger->_fn)
-		BATON_MISUSE_OF(function, baton__name(trigger->_resource),
-		                "has a trigger without a function: initialise the trigger by "
-		                "baton_trigger_init");
-	baton__check_resource(trigger->_resource, function);
+	if (trigger->_resource && trigger->_fn)
+		baton__check_resource(trigger->_resource, function);
 }
 
 static void then(const struct baton_future *future, const struct baton_continuation *continuation,

@@ -28,7 +28,7 @@ struct refusal {
 	const void *caller;
 	const char *why; /* -EINVAL: which argument it was, a constant; else NULL */
 	int error;
-	char name[NAME_MAX_SIZE]; /* a copy: the resource's own may be gone */
+	char name[NAME_MAX_SIZE]; /* a copy, quoted: the resource's own may be gone */
 	uint64_t count;
 };
 
@@ -68,7 +68,9 @@ void baton__check_refused(const struct baton_resource *resource, int error, cons
 
 	if (error == -EINVAL)
 		refusal.why = baton_refused();
-	(void)snprintf(refusal.name, sizeof(refusal.name), "%s", name ? name : "(no name)");
+	if (resource)
+		(void)snprintf(refusal.name, sizeof(refusal.name), ": \"%s\"",
+		               name ? name : "(no name)");
 	lock_list();
 	while (i < list.count && !is_same(&list.refusals[i], &refusal))
 		i++;
@@ -91,7 +93,7 @@ static void say_refusal(const struct refusal *refusal, char *text, size_t size)
 
 	/* The call lies before the address to which it returns. */
 	(void)baton__place_text(place, program, (uintptr_t)refusal->caller - 1);
-	(void)snprintf(text, size, "refused: %s: \"%s\": %s (%d), %" PRIu64 " time%s, called at %s",
+	(void)snprintf(text, size, "refused: %s%s: %s (%d), %" PRIu64 " time%s, called at %s",
 	               refusal->function, refusal->name, why, refusal->error, refusal->count,
 	               refusal->count == 1 ? "" : "s", place);
 }

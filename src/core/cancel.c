@@ -6,6 +6,7 @@
 #include "core/cancel.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/refused.h"
 #include "core/visit.h"
 #include "core/deferred.h"
@@ -99,5 +100,5 @@ BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 	error = baton__cancel_decide(future, &resource, &generation);
 	if (!error && resource)
 		baton__cancel_unlink(future, resource, generation);
-	return error;
+	return BATON__ANSWER_INVALID(NULL, error);
 }

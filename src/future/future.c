@@ -361,7 +361,7 @@ BATON_EXPORT int baton_future_complete(struct baton_future *future, int status, 
 	if (!error)
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, value, NULL);
-	return error;
+	return BATON__ANSWER_INVALID(NULL, error);
 }
 
 int baton__promise_cancel(struct baton_future *future)

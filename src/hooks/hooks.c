@@ -36,6 +36,7 @@
 #include <baton/hooks.h>
 
 #include "base/futex.h"
+#include "base/refused.h"
 #include "thread/node.h"
 #include "future/firing.h"
 #include "core/label.h"
@@ -409,5 +410,7 @@ BATON_EXPORT int baton_batch_flush(void)
 	frame->future = batch->flushing;
 	frame->value = value;
 	batch->flushing = NULL;
-	return status;
+	return status == -EINVAL
+	               ? baton__refused("baton_batch_flush: a drain hook has returned -EINVAL")
+	               : status;
 }

@@ -164,9 +164,11 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 	int error;
 
 	if (lines > RESOURCES_MAX)
-		return baton__refused("baton_board_create: resources is above 2^20");
+		return BATON__ANSWER(NULL,
+		                     baton__refused("baton_board_create: resources is above 2^20"));
 	if (options && BATON__UNKNOWN(options))
-		return baton__refused("baton_board_create: a word of _reserved is not zero");
+		return BATON__ANSWER(NULL, baton__refused("baton_board_create: a word of "
+		                                          "_reserved is not zero"));
 	error = baton__thread_attach(); /* registers the fork handler */
 	if (error)
 		return error;

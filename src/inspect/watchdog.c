@@ -6,6 +6,7 @@
 #include "inspect/stuck.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "base/refused.h"
 #include "thread/thread.h"
@@ -222,9 +223,10 @@ BATON_EXPORT int baton_watchdog_create(const struct baton_watchdog_options *opti
 	int error;
 
 	if (!options->board)
-		return baton__refused("baton_watchdog_create: board is NULL");
+		return BATON__ANSWER(NULL, baton__refused("baton_watchdog_create: board is NULL"));
 	if (BATON__UNKNOWN(options))
-		return baton__refused("baton_watchdog_create: a word of _reserved is not zero");
+		return BATON__ANSWER(NULL, baton__refused("baton_watchdog_create: a word of "
+		                                          "_reserved is not zero"));
 	if (baton__forked())
 		return -ECHILD;
 	watchdog = calloc(1, sizeof(*watchdog));

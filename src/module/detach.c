@@ -6,6 +6,7 @@
 #include "module/detach.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/refused.h"
 #include "core/called.h"
 #include "core/visit.h"
@@ -90,7 +91,7 @@ BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 	              "this thread runs no task: detach in the task's function");
 	error = check(frame, token, flags);
 	if (error)
-		return error;
+		return BATON__ANSWER(frame->resource, error);
 	bind(frame, token, flags);
 	if (flags & BATON_DETACH_EXCLUSIVE)
 		baton__shelve(frame->resource, BATON__DETACHED_TASK);
@@ -108,10 +109,11 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 	              "this thread runs no task: detach in the task's function");
 	resource = frame->resource;
 	if (!frame->future)
-		return baton__refused("baton_detach_within: the task has no future");
+		return BATON__ANSWER(resource,
+		                     baton__refused("baton_detach_within: the task has no future"));
 	error = check(frame, token, flags);
 	if (error)
-		return error;
+		return BATON__ANSWER(frame->resource, error);
 	bind(frame, token, flags);
 	if (flags & BATON_DETACH_EXCLUSIVE)
 		baton__shelve(resource, BATON__DETACHED_TASK);
@@ -169,7 +171,7 @@ BATON_EXPORT int baton_detached_complete(struct baton_detached *token, int statu
 	if (!error)
 		error = baton__token_decide(token);
 	if (error)
-		return error;
+		return BATON__ANSWER_INVALID(NULL, error);
 	token->_status = status;
 	token->_value = value;
 	if (token->_deadline)

@@ -342,16 +342,8 @@ static bool flags_valid(uint32_t flags)
 	return !(flags & ~(one_of | BATON_FAN_OUT_LATER)) && (flags & one_of) != one_of;
 }
 
-BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
-                                      const struct baton_fan_out_options *options,
-                                      struct baton_fan_out **result)
+static int fan_out_refused(size_t count, const struct baton_fan_out_options *options)
 {
-	BATON__CHECKED(resources(resources, count, __func__));
-
-	struct baton_fan_out *fan_out;
-	struct here here = {NULL, 0};
-	int error;
-
 	if (count > BATON_FAN_OUT_MAX)
 		return baton__refused("baton_fan_out_submit: count is above BATON_FAN_OUT_MAX");
 	if (!options->fn)
@@ -364,6 +356,21 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 		                      "BATON_LANES_MAX");
 	if (BATON__UNKNOWN(options))
 		return baton__refused("baton_fan_out_submit: a word of _reserved is not zero");
+	return 0;
+}
+
+BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
+                                      const struct baton_fan_out_options *options,
+                                      struct baton_fan_out **result)
+{
+	BATON__CHECKED(resources(resources, count, __func__));
+
+	struct baton_fan_out *fan_out;
+	struct here here = {NULL, 0};
+	int error = fan_out_refused(count, options);
+
+	if (error)
+		return BATON__ANSWER(NULL, error);
 	error = baton__thread_attach();
 	if (error)
 		return error;

@@ -178,10 +178,14 @@ BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
 	if (error)
 		return error;
 	if (how & ~(SIDE_MASK | BATON_IO_AGAIN) || !side || side == SIDE_MASK)
-		return baton__refused("baton_io_start: how is not BATON_IO_READ or "
-		                      "BATON_IO_WRITE, with or without BATON_IO_AGAIN");
+		return BATON__ANSWER(io->_resource,
+		                     baton__refused("baton_io_start: how is not BATON_IO_READ or "
+		                                    "BATON_IO_WRITE, with or without "
+		                                    "BATON_IO_AGAIN"));
 	if (!io->_fn || !io->_resource)
-		return baton__refused("baton_io_start: the watch has no function or resource");
+		return BATON__ANSWER(
+			io->_resource,
+			baton__refused("baton_io_start: the watch has no function or resource"));
 	baton__sole_begin(&baton__io_lock);
 	if (baton__io_state(io) & BATON__IO_TOLD)
 		error = -EBUSY;

@@ -33,6 +33,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/platform.h"
 #include "base/refused.h"
 #include "thread/thread.h"
@@ -388,19 +389,26 @@ BATON_EXPORT size_t baton_registry_count(const struct baton_registry *registry)
 	return load_relaxed(&registry->names.count); /* about */
 }
 
-BATON_EXPORT int baton_registry_create(const struct baton_registry_options *options,
-                                       struct baton_registry **registry)
+static int registry_refused(const struct baton_registry_options *options)
 {
-	static const struct baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED("registry");
-	struct baton_registry *created;
-	int error;
-
 	if (options->object_size < sizeof(struct baton_registry_entry))
 		return baton__refused("baton_registry_create: object_size is less than an entry's");
 	if (options->config && !baton__config_capture_max(options->config))
 		return baton__refused("baton_registry_create: config has BATON_CAPTURE_NONE");
 	if (BATON__UNKNOWN(options))
 		return baton__refused("baton_registry_create: a word of _reserved is not zero");
+	return 0;
+}
+
+BATON_EXPORT int baton_registry_create(const struct baton_registry_options *options,
+                                       struct baton_registry **registry)
+{
+	static const struct baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED("registry");
+	struct baton_registry *created;
+	int error = registry_refused(options);
+
+	if (error)
+		return BATON__ANSWER(NULL, error);
 	created = calloc(1, sizeof(*created));
 	if (!created)
 		return -ENOMEM;

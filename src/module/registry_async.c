@@ -2,6 +2,7 @@
 /* Acquires an object by name without waiting: a task of the registry's resource (registry.c). */
 #include "module/registry.h"
 
+#include "base/checked.h"
 #include "base/refused.h"
 #include "future/future.h"
 
@@ -34,8 +35,8 @@ BATON_EXPORT int baton_registry_acquire_async(struct baton_registry *registry, c
 	int error;
 
 	if (!baton__future_fresh(&asked->future))
-		return baton__refused(
-			"baton_registry_acquire_async: the request's future is not fresh");
+		return BATON__ANSWER(NULL, baton__refused("baton_registry_acquire_async: the "
+		                                          "request's future is not fresh"));
 	error = baton__registry_find(&request, registry, name, length);
 	if (!error) {
 		asked->_entry = request.entry;

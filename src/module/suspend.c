@@ -227,8 +227,8 @@ BATON_EXPORT int baton_suspension_wait_until(struct baton_suspension *suspension
                                              uint64_t deadline_ns)
 {
 	if (!suspension->_resource)
-		return baton__refused(
-			"baton_suspension_wait*: the suspension suspends no resource");
+		return BATON__ANSWER(NULL, baton__refused("baton_suspension_wait*: the suspension "
+		                                          "suspends no resource"));
 	if (!suspension->_future)
 		return 0;
 	return baton__wait_for_mark(suspension->_future, deadline_ns, true);
@@ -277,7 +277,7 @@ static int resume(struct baton_suspension *suspension, bool later)
 BATON_EXPORT int baton_resource_resume(struct baton_suspension *suspension)
 {
 	BATON__NEED(suspension, "the suspension is NULL");
-	return resume(suspension, false);
+	return BATON__ANSWER_INVALID(NULL, resume(suspension, false));
 }
 
 BATON_EXPORT int baton_resource_resume_later(struct baton_suspension *suspension)
@@ -294,5 +294,5 @@ BATON_EXPORT int baton_resource_resume_later(struct baton_suspension *suspension
 	baton__self->resumes_later = outer;
 	if (!error)
 		baton__deferred_check(baton__self);
-	return error;
+	return BATON__ANSWER_INVALID(NULL, error);
 }

@@ -368,9 +368,11 @@ BATON_EXPORT int baton_window_cancel_task(struct baton_task *task)
 	if (error)
 		return error;
 	if (!future)
-		return baton__refused("baton_window_cancel_task: the task has no future");
+		return BATON__ANSWER(
+			NULL, baton__refused("baton_window_cancel_task: the task has no future"));
 	if (baton__part_hooks(task) != &window_hooks)
-		return baton__refused("baton_window_cancel_task: the task has no part in a window");
+		return BATON__ANSWER(NULL, baton__refused("baton_window_cancel_task: the task has "
+		                                          "no part in a window"));
 	part = baton__window_part(task);
 	window = part->token._window;
 	visit(window);
@@ -387,7 +389,7 @@ BATON_EXPORT int baton_window_cancel_task(struct baton_task *task)
 		baton__cancel_unlink(future, visited, generation);
 	}
 	baton__visit_end(window->_resource); /* last touch */
-	return error;
+	return BATON__ANSWER_INVALID(NULL, error);
 }
 
 BATON_EXPORT uint32_t baton_window_in_flight(const struct baton_window *window)

@@ -364,7 +364,7 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
                                    struct baton_pool **pool)
 {
 	BATON__NEED(pool, "there is no place for the pool");
-	return baton__pool_create(options, NULL, pool);
+	return BATON__ANSWER_INVALID(NULL, baton__pool_create(options, NULL, pool));
 }
 
 int baton__pool_submit(struct baton_pool *pool, struct baton_plain_job *job,
@@ -463,7 +463,8 @@ BATON_EXPORT int baton_pool_await_until(struct baton_pool *pool, uint64_t deadli
 		return -EDEADLK;
 	/* Relaxed is enough: nothing is read after it. */
 	if (!load_acquire(&pool->state))
-		return baton__refused("baton_pool_await*: the pool is not shut down");
+		return BATON__ANSWER(
+			NULL, baton__refused("baton_pool_await*: the pool is not shut down"));
 	return await_zero(&pool->live, deadline_ns);
 }
 

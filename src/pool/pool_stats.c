@@ -32,8 +32,8 @@ BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, siz
 	const struct baton__worker_counts *counts;
 
 	if (worker >= pool->worker_count)
-		return baton__refused(
-			"baton_pool_worker_stats_read: worker is not below the number of workers");
+		return BATON__ANSWER(NULL, baton__refused("baton_pool_worker_stats_read: worker is "
+		                                          "not below the number of workers"));
 	counts = &pool->workers[worker].counts;
 	*stats = (struct baton_pool_stats){0};
 	/* Relaxed: counters. A thread that has waited for a job sees what was counted before. */

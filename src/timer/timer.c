@@ -294,9 +294,11 @@ BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first
 {
 	BATON__CHECKED(timer_arm(timer, __func__));
 	if (!period_ns)
-		return baton__refused("baton_timer_arm_every: period_ns is 0");
+		return BATON__ANSWER(timer->_resource,
+		                     baton__refused("baton_timer_arm_every: period_ns is 0"));
 	if ((unsigned)policy > BATON_TIMER_CATCH_UP)
-		return baton__refused("baton_timer_arm_every: policy is unknown");
+		return BATON__ANSWER(timer->_resource,
+		                     baton__refused("baton_timer_arm_every: policy is unknown"));
 	return BATON__ANSWER(timer->_resource,
 	                     arm(timer, first_ns, repeat_of(period_ns, (unsigned)policy)));
 }

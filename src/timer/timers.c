@@ -234,7 +234,7 @@ BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
                                      struct baton_timers **timers)
 {
 	BATON__NEED(timers, "there is no place for the wheel");
-	return baton__timers_create(options, false, timers);
+	return BATON__ANSWER_INVALID(NULL, baton__timers_create(options, false, timers));
 }
 
 BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending)
@@ -245,7 +245,8 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 	int error;
 
 	if (pending != BATON_TIMERS_DROP && pending != BATON_TIMERS_RUN)
-		return baton__refused("baton_timers_close: pending is unknown");
+		return BATON__ANSWER(NULL,
+		                     baton__refused("baton_timers_close: pending is unknown"));
 	/* The driver would wait for itself. The wheel's thread is the driver as long as it lives; a
 	 * worker, or the sentry, is the driver while it runs the wheel's job. */
 	if (thread && (load_relaxed(&timers->driver) == baton__self || baton__must_not_wait()))

@@ -290,7 +290,7 @@ BATON_EXPORT int64_t baton_timers_poll(struct baton_timers *timers)
 	int64_t count = begin_drive(timers, BATON_TIMERS_POLL);
 
 	if (count)
-		return count;
+		return BATON__ANSWER_INVALID(NULL, (int)count);
 	baton__count(&timers->stats.rounds, 1);
 	count = baton__timers_fire(timers, baton__now_ns());
 	baton__timers_drive_end(timers);
@@ -305,7 +305,7 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 	uint64_t next;
 
 	if (count)
-		return count;
+		return BATON__ANSWER_INVALID(NULL, (int)count);
 	if (time_ns < baton_timers_now(timers)) {
 		baton__timers_drive_end(timers);
 		return 0;

@@ -365,8 +365,9 @@ BATON_EXPORT int baton_future_wait_any_until(struct baton_future *const *futures
 	int status;
 
 	if (count == 0 || count > BATON_WAIT_ANY_MAX)
-		return baton__refused("baton_future_wait_any*: count is 0, or above "
-		                      "BATON_WAIT_ANY_MAX");
+		return BATON__ANSWER(NULL,
+		                     baton__refused("baton_future_wait_any*: count is 0, or above "
+		                                    "BATON_WAIT_ANY_MAX"));
 	status = wait_some(&wait);
 	if (!status && index)
 		*index = wait.index;

@@ -76,6 +76,9 @@ void result_outside_a_task(void);
 void tasks_at_exit(void);
 void suspended_at_exit(void);
 
+/* misuses_invalid.c: no misuses, but calls that a header promises to refuse */
+void refused_as_promised(void);
+
 /* misuses_refused.c: no misuses, but lists of what was refused */
 void refused_at_exit(void);
 void refused_twice_in_the_list(void);

@@ -63,16 +63,18 @@ void job_without_function(void)
 
 void timer_without_function(void)
 {
-	struct baton_timer timer = BATON_TIMER_INIT(NULL, &topic, NULL);
+	struct baton_timer timer;
+	const baton_timer_fn volatile fn = NULL;
 
-	BATON_IGNORE(baton_timer_arm_after(&timer, 1));
+	baton_timer_init(&timer, NULL, &topic, fn);
 }
 
 void timer_without_resource(void)
 {
-	struct baton_timer timer = BATON_TIMER_INIT(NULL, NULL, timer_nothing);
+	struct baton_resource *volatile none = NULL;
+	struct baton_timer timer;
 
-	BATON_IGNORE(baton_timer_arm_after(&timer, 1));
+	baton_timer_init(&timer, NULL, none, timer_nothing);
 }
 
 void timer_initialised_while_armed(void)
@@ -99,16 +101,18 @@ void wheel_after_destroy(void)
 
 void trigger_without_function(void)
 {
-	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, NULL);
+	struct baton_trigger trigger;
+	const baton_trigger_fn volatile fn = NULL;
 
-	BATON_IGNORE(baton_trigger_fire(&trigger));
+	baton_trigger_init(&trigger, &topic, fn);
 }
 
 void trigger_without_resource(void)
 {
-	struct baton_trigger trigger = BATON_TRIGGER_INIT(NULL, trigger_nothing);
+	struct baton_resource *volatile none = NULL;
+	struct baton_trigger trigger;
 
-	BATON_IGNORE(baton_trigger_fire(&trigger));
+	baton_trigger_init(&trigger, none, trigger_nothing);
 }
 
 void lanes_without_lanes(void)
