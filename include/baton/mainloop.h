@@ -116,7 +116,7 @@ enum baton_priority {
 typedef int (*baton_source_fn)(struct baton_source *source);
 
 /*
- * CUSTOM: is the source ready at the time `now`? 0: yes. BATON_NEVER: no; ask in the next round.
+ * CUSTOM: is the source ready at the time `now_ns`? 0: yes. BATON_NEVER: no; ask in the next round.
  * Other values: no; ask again when so many ns have passed. Called once a round, under the baton of
  * the loop's resource; also before the time that it has asked for: after a start, a change of the
  * priority, or the end of a dependency. It may start and stop other sources. It may not free a
@@ -126,7 +126,7 @@ typedef int (*baton_source_fn)(struct baton_source *source);
  * another reason. So a source that becomes ready by itself answers with a time. If a thread makes
  * the source ready, the thread starts the source again: a start wakes the loop, which asks.
  */
-typedef uint64_t (*baton_source_ready_fn)(struct baton_source *source, uint64_t now);
+typedef uint64_t (*baton_source_ready_fn)(struct baton_source *source, uint64_t now_ns);
 
 /* What sources of one sort share. Must outlive them. Growth: see resource.h. */
 struct baton_source_config {
@@ -406,6 +406,8 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  * run: one round: asks the kernel about descriptors, and the CUSTOM sources; runs ready sources, at
  * most `sources_max`, until none is ready, and the tasks submitted to the loop's resource and
  * executor. Returns how many sources ran. If work is left, the descriptor becomes readable.
+ * `sources_max` 0: no maximum, here and in advance_to. An IDLE that is `again` is always ready:
+ * give a maximum then.
  * What other threads start and stop is taken in between two sources. While sources are ready, and n
  * such calls were taken in at once, the next n / 16 sources run before the next look.
  *
@@ -418,7 +420,7 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  * sources.
  *
  * Thread safety: the owner. Blocking: as the functions do.
- * Errors: nothing runs: -EINVAL: sources_max is 0. -EPERM: the caller is not the owner. -EDEADLK:
+ * Errors: nothing runs: -EPERM: the caller is not the owner. -EDEADLK:
  * inside `ready`, or nested BATON_NESTING_MAX deep. -ESHUTDOWN. -EPIPE: the loop's resource has
  * been closed.
  */

@@ -54,7 +54,7 @@
  * Cost: a call costs O(classes^2), plus O(1) for each task that it starts, shortens or estimates,
  * however many tasks wait. Bringing down one default walks over defaults that run. arrive_at walks
  * from both ends of its class's waiting tasks to its place.
- * Time: `now` is nanoseconds of any clock; a `now` before that of an earlier call counts as the
+ * Time: `now_ns` is the time on any clock. A `now_ns` before that of an earlier call counts as the
  * earlier call's.
  */
 #ifndef BATON_RULES_H
@@ -232,9 +232,9 @@ BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
  * (no later arrival could have a higher one). -EEXIST: a task of its kind waits with that number.
  */
 BATON_MUST_USE int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                      uint64_t now) BATON_NONNULL;
+                                      uint64_t now_ns) BATON_NONNULL;
 BATON_MUST_USE int baton_rules_arrive_at(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                         uint64_t number, uint64_t now) BATON_NONNULL;
+                                         uint64_t number, uint64_t now_ns) BATON_NONNULL;
 
 /* A task that another machine started: its arrival number, its start, and its class. */
 struct baton_rules_run {
@@ -251,7 +251,7 @@ struct baton_rules_run {
  */
 BATON_MUST_USE int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
                                        const struct baton_rules_run *run,
-                                       uint64_t now) BATON_NONNULL;
+                                       uint64_t now_ns) BATON_NONNULL;
 
 /*
  * A task that was started is over, whatever ended it; the entry is the caller's again. To be called
@@ -259,7 +259,7 @@ BATON_MUST_USE int baton_rules_restore(struct baton_rules *rules, struct baton_r
  * Errors: -EINVAL: the entry is not running.
  */
 BATON_MUST_USE int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                      uint64_t now) BATON_NONNULL;
+                                      uint64_t now_ns) BATON_NONNULL;
 
 /*
  * A task that waits will not run; the entry is the caller's again.
@@ -267,7 +267,7 @@ BATON_MUST_USE int baton_rules_finish(struct baton_rules *rules, struct baton_ru
  * has not arrived.
  */
 BATON_MUST_USE int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                        uint64_t now) BATON_NONNULL;
+                                        uint64_t now_ns) BATON_NONNULL;
 
 /*
  * Changes the limits, `limits` as many as there are classes. If more runs than a new limit allows,
@@ -276,18 +276,18 @@ BATON_MUST_USE int baton_rules_withdraw(struct baton_rules *rules, struct baton_
  * Errors: nothing happens: -EINVAL as for init.
  */
 BATON_MUST_USE int baton_rules_set_limits(struct baton_rules *rules, const uint32_t *limits,
-                                          uint32_t reserve, uint64_t now) BATON_NONNULL_AT(1);
+                                          uint32_t reserve, uint64_t now_ns) BATON_NONNULL_AT(1);
 
 /*
  * Time has passed: looks for tasks that overrun, runs the cycle, and renews estimates. Returns when
  * it wants to be called next (BATON_NEVER: not at all); `next` tells the same after other calls.
  */
-uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now) BATON_NONNULL;
+uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now_ns) BATON_NONNULL;
 uint64_t baton_rules_next(const struct baton_rules *rules) BATON_NONNULL;
 
 /*
- * At most how long the task waits from the last call's `now` on: 0 if it does not wait, BATON_NEVER
- * if that is not known (yet).
+ * At most how long the task waits from the last call's `now_ns` on. 0: it does not wait.
+ * BATON_NEVER: that is not known (yet).
  */
 uint64_t baton_rules_estimate(const struct baton_rules *rules,
                               const struct baton_rules_entry *entry) BATON_NONNULL;

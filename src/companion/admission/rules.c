@@ -67,10 +67,10 @@ BATON_EXPORT void baton_rules_entry_init(struct baton_rules_entry *entry, uint32
 	*entry = (struct baton_rules_entry)BATON_RULES_ENTRY_INIT(kind);
 }
 
-static void set_now(struct baton_rules *rules, uint64_t now)
+static void set_now(struct baton_rules *rules, uint64_t now_ns)
 {
-	if (now > rules->_now)
-		rules->_now = now;
+	if (now_ns > rules->_now)
+		rules->_now = now_ns;
 }
 
 /* After a change: decides, and plans. */
@@ -106,13 +106,13 @@ static int arrive_interactive(struct baton_rules *rules, struct baton_rules_entr
 }
 
 BATON_EXPORT int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                    uint64_t now)
+                                    uint64_t now_ns)
 {
 	int error = check_entry(rules, entry);
 
 	if (error)
 		return error;
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	entry->_number = rules->_numbers++;
 	if (entry->_kind == BATON_RULES_INTERACTIVE)
 		return arrive_interactive(rules, entry);
@@ -122,7 +122,7 @@ BATON_EXPORT int baton_rules_arrive(struct baton_rules *rules, struct baton_rule
 }
 
 BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                       uint64_t number, uint64_t now)
+                                       uint64_t number, uint64_t now_ns)
 {
 	int error = check_entry(rules, entry);
 	const struct baton_rules_entry *other;
@@ -134,7 +134,7 @@ BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_r
 	other = baton__rules_place(baton__rules_line(rules, entry), number);
 	if (other && other->_number == number)
 		return -EEXIST;
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	entry->_number = number;
 	if (number < rules->_numbers)
 		rules->_plan = BATON__PLAN_NONE;
@@ -146,7 +146,7 @@ BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_r
 }
 
 BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                     const struct baton_rules_run *run, uint64_t now)
+                                     const struct baton_rules_run *run, uint64_t now_ns)
 {
 	int error = check_entry(rules, entry);
 	uint32_t assigned = run->assigned;
@@ -156,9 +156,9 @@ BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rul
 	if (entry->_kind != BATON_RULES_DEFAULT)
 		assigned = entry->_kind == BATON_RULES_INTERACTIVE ? 0 : entry->_kind;
 	if (assigned >= rules->_config.class_count || run->number == UINT64_MAX ||
-	    (run->started_ns > rules->_now && run->started_ns > now))
+	    (run->started_ns > rules->_now && run->started_ns > now_ns))
 		return -EINVAL;
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	entry->_number = run->number;
 	entry->_started = run->started_ns;
 	if (run->number >= rules->_numbers)
@@ -173,11 +173,11 @@ BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rul
 /* ---- Ends ---- */
 
 BATON_EXPORT int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                    uint64_t now)
+                                    uint64_t now_ns)
 {
 	if (entry->_phase == BATON__ENTRY_FREE || entry->_phase == BATON__ENTRY_WAITING)
 		return -EINVAL;
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	if (entry->_phase == BATON__ENTRY_RUNNING)
 		baton__rules_run_end(rules, entry);
 	else
@@ -190,11 +190,11 @@ BATON_EXPORT int baton_rules_finish(struct baton_rules *rules, struct baton_rule
 }
 
 BATON_EXPORT int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *entry,
-                                      uint64_t now)
+                                      uint64_t now_ns)
 {
 	if (entry->_phase != BATON__ENTRY_WAITING)
 		return entry->_phase == BATON__ENTRY_FREE ? -EINVAL : -EINPROGRESS;
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	baton__rules_wait_end(rules, entry);
 	entry->_phase = BATON__ENTRY_FREE;
 	rules->_stale = true;
@@ -205,11 +205,11 @@ BATON_EXPORT int baton_rules_withdraw(struct baton_rules *rules, struct baton_ru
 /* ---- Limits and time ---- */
 
 BATON_EXPORT int baton_rules_set_limits(struct baton_rules *rules, const uint32_t *limits,
-                                        uint32_t reserve, uint64_t now)
+                                        uint32_t reserve, uint64_t now_ns)
 {
 	if (!baton__rules_limits_nest(limits, rules->_config.class_count, reserve))
 		return -EINVAL;
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	for (uint32_t i = 0; i < rules->_config.class_count; i++)
 		rules->_config.limit[i] = limits[i];
 	rules->_config.reserve = reserve;
@@ -272,9 +272,9 @@ static void look_for_overruns(struct baton_rules *rules)
 	}
 }
 
-BATON_EXPORT uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now)
+BATON_EXPORT uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now_ns)
 {
-	set_now(rules, now);
+	set_now(rules, now_ns);
 	look_for_overruns(rules);
 	baton__rules_shrink(rules);
 	decide_and_plan(rules, BATON__EVENT_TICK);

@@ -354,16 +354,21 @@ static int64_t outcome(const struct baton__round *round)
 	return round->error && !round->count ? round->error : round->count;
 }
 
+/* A round of at most so many sources; 0: until none is ready. */
+static struct baton__round round_of(size_t sources_max)
+{
+	return (struct baton__round){.deadline = BATON_NEVER,
+	                             .may_run = sources_max ? sources_max : SIZE_MAX};
+}
+
 BATON_EXPORT int64_t baton_mainloop_run(struct baton_mainloop *handle, size_t sources_max)
 {
 	int error;
 	struct baton__mainloop *loop = enter_loop(handle, &error);
-	struct baton__round round = {.deadline = BATON_NEVER, .may_run = sources_max};
+	struct baton__round round = round_of(sources_max);
 
 	if (!loop)
 		return error;
-	if (!sources_max)
-		return -EINVAL;
 	awake(loop);
 	round.levels = levels_now(loop);
 	run_round(loop, &round);
@@ -415,18 +420,19 @@ BATON_EXPORT int64_t baton_mainloop_advance_to(struct baton_mainloop *handle, ui
 {
 	int error;
 	struct baton__mainloop *loop = enter_loop(handle, &error);
-	struct baton__round round = {.deadline = BATON_NEVER, .may_run = sources_max};
+	struct baton__round round = round_of(sources_max);
 
 	if (!loop)
 		return error;
 	if (loop->round || held(loop))
 		return -EDEADLK;
-	if (!loop->options.deterministic || !sources_max || time_ns > BATON_MAINLOOP_TIME_MAX ||
+	if (!loop->options.deterministic || time_ns > BATON_MAINLOOP_TIME_MAX ||
 	    time_ns < baton__mainloop_clock(loop))
 		return -EINVAL;
 	awake(loop);
 	round.levels = ALL_LEVELS;
-	/* Ends: a source runs, and `may_run` counts down; or the clock moves on. */
+	/* Ends: a source runs, and `may_run` counts down (0 sources_max: or none is ready); or the
+	 * clock moves on. */
 	do
 		run_round(loop, &round);
 	while (round.may_run && !round.error && (loop->ask_soon || move_clock(loop, time_ns)));

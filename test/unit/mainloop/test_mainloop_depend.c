@@ -341,8 +341,6 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	cr_assert_eq(baton_source_undepend(&b.source, &c.source), 0);
 	cr_assert_eq(baton_source_set_level(&a.source, BATON_PRIORITIES + 1), -EINVAL);
 	cr_assert_eq(baton_source_start_after(&a.source, BATON_MAINLOOP_TIME_MAX + 1), -EINVAL);
-	cr_assert_eq(baton_mainloop_run(&loop, 0), -EINVAL);
-	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 0), -EINVAL);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, BATON_MAINLOOP_TIME_MAX + 1, 1), -EINVAL);
 	cr_assert_eq(baton_mainloop_advance_to(&other, BATON_MAINLOOP_TIME_MAX, 1), -EINVAL);
 	thread_join(thread_start(misuses_thread, NULL));

@@ -447,3 +447,24 @@ Test(mainloop_drive, a_custom_that_says_no_is_asked_after_a_start_or_in_another_
 	cr_assert_eq(asked.runs, 1);
 	loop_end(0);
 }
+
+static int starts_b(struct lettered *lettered)
+{
+	(void)lettered;
+	return baton_source_start(&b.source);
+}
+
+Test(mainloop_drive, without_a_maximum_a_run_ends_when_none_is_ready, .timeout = 10)
+{
+	virtual_loop(0);
+	START(a);
+	START(t);
+	a.act = starts_b;
+	cr_assert_eq(baton_mainloop_run(&loop, 0), 2);
+	EXPECT("ab");
+	cr_assert_eq(baton_mainloop_run(&loop, 0), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 0), 3);
+	EXPECT("abt");
+	loop_end(0);
+}
