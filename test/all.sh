@@ -5,10 +5,11 @@
 #
 #	MAKE=make all.sh [-jN] [--first TARGET] [TARGET... --together] TARGET...
 #
-# --first TARGET: makes TARGET before all others. TARGET builds what the others run; if a part of it
-# cannot be built, the others are made all the same. Targets before --together are then made side by
-# side, as many at once as there are CPUs. A+B is A, then B. A target's output is printed when the
-# target has ended. The last line says how long each target took, the longest first.
+# The target of --first is made before all other targets. It builds the programs that these run. If
+# a part of it cannot be built, the other targets are made all the same. Then the targets before
+# --together are made side by side, as many at once as there are CPUs, and the targets behind it one
+# after the other. A+B is A, then B. A target's output is printed when the target has ended. The
+# last line says how long each target took, the longest first.
 set -u
 
 results=build/results

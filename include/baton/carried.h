@@ -32,8 +32,9 @@
  * immediately. So does a `cancelled` on a thread for which there is no memory (thread.h). A value
  * that a function sets for itself is not seen by its submitter.
  *
- * What is called around a task finds NULL: `enter`, `leave`, `failed`, drain hooks, watermarks,
- * finalisers. So do functions that are told of a future's end or of a stop, and the jobs of a pool.
+ * The functions that baton calls around a task find NULL: `enter`, `leave`, `failed`, drain hooks,
+ * watermarks, finalisers. So do functions that are told of a future's end or of a stop, and the
+ * jobs of a pool.
  *
  * Lifetime: baton copies the pointer and nothing else. The value must live until each function that
  * finds it has returned. A program that counts references takes one before each submit, and gives

@@ -235,9 +235,9 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  * Blocking: never (apart from what the tasks that run here do). A thread that is in no task, and
  * finds the resource busy, may look a few times more whether it can capture the resource: for about
  * two microseconds, or for eight where the resource is busy again and again. Where looks have
- * seldom helped, there are fewer of them. The same holds for a batch, post and async. If several
- * threads submit at the same moment, one of them succeeds; each of the others tries again, at most
- * five microseconds later.
+ * seldom helped, there are fewer of them. The same holds for a batch, post and async. Of several
+ * threads that submit at the same moment one succeeds at once. Each other thread tries again, at
+ * most five microseconds later.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().

@@ -40,7 +40,7 @@ void baton__futex_wake(const uint32_t *word, int count);
 /* CLOCK_MONOTONIC's time now, in nanoseconds: baton_now() for the library itself. */
 uint64_t baton__now_ns(void);
 
-/* Has the deadline passed? Does not read the clock where there is none. */
+/* Has the deadline passed? The clock is not read for BATON_FOREVER. */
 BATON_INLINE bool baton__is_past(uint64_t deadline_ns)
 {
 	return deadline_ns != BATON_FOREVER && baton__now_ns() >= deadline_ns;

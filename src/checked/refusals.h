@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was refused: which function, for which resource, with which error, called from where, and
- * how often. The list has a fixed size; what finds no room in it is only counted.
+ * The list of refusals. A line names the function that has refused, its resource, the error, and
+ * the place of the call, and says how often that was. The list has a fixed size. A refusal that
+ * finds no room in the list is only counted.
  */
 #ifndef BATON_SRC_CHECKED_REFUSALS_H
 #define BATON_SRC_CHECKED_REFUSALS_H

@@ -73,7 +73,7 @@ bool baton__caller_is(const struct baton__called *called, const struct baton__th
 {
 	const struct baton__caller *caller;
 
-	/* Bounded: as above. */
+	/* Bounded: as in baton__caller_holds. */
 	for (; (caller = baton__caller_of(called)); called = caller->called)
 		if (caller->thread == thread)
 			return true;

@@ -10,7 +10,7 @@
  *
  * Invariants:
  * carried.dead: The entries above that of the running function are of functions that have returned.
- *    Whoever looks for the running function's entry takes them out.
+ *    A search for the running function's entry takes them out.
  */
 #ifndef BATON_SRC_CARRIED_H
 #define BATON_SRC_CARRIED_H

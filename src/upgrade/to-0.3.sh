@@ -362,7 +362,8 @@ function add_include(header, prefixes, beside,    names, n, i, rest) {
 		}
 }
 
-# The place behind the last #include of baton's, or else of anything; 0: there is none.
+# Where a line goes that follows the includes: behind the last #include of a header of baton, or, if
+# the text has none, behind its last #include. 0: the text has no #include.
 function after_includes(    at, last, any, rest, line) {
 	rest = text
 	for (at = 1; rest != ""; at += length(line)) {

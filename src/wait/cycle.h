@@ -71,8 +71,9 @@ int baton__cycle_of_one(const struct baton_resource *resource);
 bool baton__must_not_wait(void);
 
 /*
- * -EDEADLK, and noted as above: a wait for the resource can never end, since this thread holds the
- * resource, or a sleeping caller on the chain `called` (core/called.h) does. 0: neither.
+ * Can a wait for the resource never end, since this thread holds the resource, or a sleeping caller
+ * on the chain `called` (core/called.h) does? Then returns -EDEADLK, which is noted as by
+ * baton__cycle_of_one(). 0: neither holds it.
  * in_help: as baton__thread_holds_in_help, for a wait with a deadline.
  */
 int baton__cycle_if_held(const struct baton__called *called, const struct baton_resource *resource,
