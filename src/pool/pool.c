@@ -462,10 +462,9 @@ BATON_EXPORT int baton_pool_await_until(struct baton_pool *pool, uint64_t deadli
 	if (own_mate(pool) || baton__must_not_wait())
 		return -EDEADLK;
 	/* Relaxed is enough: nothing is read after it. */
-	if (!load_acquire(&pool->state))
-		return BATON__ANSWER(
-			NULL, baton__refused("baton_pool_await*: the pool is not shut down"));
-	return await_zero(&pool->live, deadline_ns);
+	if (load_acquire(&pool->state))
+		return await_zero(&pool->live, deadline_ns);
+	return BATON__ANSWER(NULL, baton__refused("baton_pool_await*: the pool is not shut down"));
 }
 
 BATON_EXPORT int baton_pool_await(struct baton_pool *pool)
