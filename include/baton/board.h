@@ -19,7 +19,7 @@
  *   join                        | everything but destroy         | the resource's owner
  *   leave                       | everything but destroy         | the resource's owner
  *   show                        | everything but leave, destroy  | a task of the resource
- *   pool_add, pool_remove,      | everything but destroy         | any thread
+ *   pool_join, pool_leave,      | everything but destroy         | any thread
  *   refresh, dump, trace_*      |                                |
  *   create, destroy             | nothing                        | the owner
  *
@@ -124,12 +124,11 @@ baton_shown_fn baton_board_show(struct baton_resource *resource, baton_shown_fn 
  * Blocking: as leave. Errors: -ENOSPC: BATON_BOARD_POOLS_MAX pools are there. -ECHILD: see
  * thread.h.
  */
-BATON_MUST_USE int baton_board_pool_add(struct baton_board *board, const struct baton_pool *pool,
-                                        const char *name) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_board_pool_join(struct baton_board *board, const struct baton_pool *pool,
+                                         const char *name) BATON_NONNULL_AT(1, 2);
 
 /* To be called before the pool is destroyed. Blocking: as leave. */
-void baton_board_pool_remove(struct baton_board *board,
-                             const struct baton_pool *pool) BATON_NONNULL;
+void baton_board_pool_leave(struct baton_board *board, const struct baton_pool *pool) BATON_NONNULL;
 
 /*
  * Copies to the board what is not there anyway: the pools' counters, which threads wait for which

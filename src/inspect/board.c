@@ -197,7 +197,7 @@ BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 	 * its own, that all have left. */
 	BATON_REQUIRE(load_acquire(&board->joined) == 0,
 	              "a resource or pool is still on the board: take it from there first, by "
-	              "baton_board_leave or baton_board_pool_remove");
+	              "baton_board_leave or baton_board_pool_leave");
 	unlink_board(board);
 	baton__trace_names_clear(board);
 	(void)munmap(board->file, board->size);
@@ -333,8 +333,8 @@ static struct baton__board_pool *entry_of(struct baton_board *board, const struc
 	return NULL;
 }
 
-BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct baton_pool *pool,
-                                      const char *name)
+BATON_EXPORT int baton_board_pool_join(struct baton_board *board, const struct baton_pool *pool,
+                                       const char *name)
 {
 	struct baton__board_pool *entry;
 
@@ -354,7 +354,7 @@ BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct ba
 	return entry ? 0 : -ENOSPC;
 }
 
-BATON_EXPORT void baton_board_pool_remove(struct baton_board *board, const struct baton_pool *pool)
+BATON_EXPORT void baton_board_pool_leave(struct baton_board *board, const struct baton_pool *pool)
 {
 	struct baton__board_pool *entry;
 

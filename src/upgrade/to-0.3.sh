@@ -89,6 +89,8 @@ rules()
 		rename baton_mainloop_destroy baton_mainloop_deinit
 		rename baton_mainloop_drain baton_mainloop_drain_until
 		rename baton_group_notify baton_group_then
+		rename baton_board_pool_add baton_board_pool_join
+		rename baton_board_pool_remove baton_board_pool_leave
 		rename BATON_TIMER_GONE BATON_GONE
 		rename BATON_IO_GONE BATON_GONE
 		left baton_trigger_cancelled_fn is baton_trigger_dropped_fn: an error, too

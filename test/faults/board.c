@@ -34,7 +34,7 @@ static void show(const struct baton_board_options *options)
 	INSIST(baton_board_create(options, &board), !board);
 	INSIST(baton_pool_create(NULL, &pool), !pool);
 	EXPECT(TRY(baton_board_join(board, &resource, NULL, &stats)) == 0 && stats);
-	EXPECT(TRY(baton_board_pool_add(board, pool, "workers")) == 0);
+	EXPECT(TRY(baton_board_pool_join(board, pool, "workers")) == 0);
 	EXPECT(TRY(baton_board_trace_start(board)) == 0);
 	INSIST(baton_call(&resource, shows, NULL, NULL), true);
 	(void)TRY(baton_board_trace_stop(board, "/dev/null"));
@@ -44,7 +44,7 @@ static void show(const struct baton_board_options *options)
 	       !watchdog);
 	EXPECT(TRY(baton_watchdog_trace(watchdog, 1, "/dev/null")) == 0);
 	USE(baton_watchdog_destroy(watchdog));
-	USE(baton_board_pool_remove(board, pool));
+	USE(baton_board_pool_leave(board, pool));
 	fault_end();
 	baton_resource_stats_read(stats, &copy);
 	EXPECT(copy.executed == 1);

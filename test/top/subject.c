@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	fill_window();
 	baton_lanes_init(&lanes, lanes_array, 2, NULL);
 	baton_resource_set_lanes(&laned, &lanes);
-	if (baton_board_pool_add(board, pool, "wor\x1b[1mkers") || baton_submit(&slow, &failing))
+	if (baton_board_pool_join(board, pool, "wor\x1b[1mkers") || baton_submit(&slow, &failing))
 		return 1;
 	(void)pthread_create(&threads[0], NULL, be_hot, NULL);
 	(void)pthread_create(&threads[1], NULL, be_slow, NULL);

@@ -100,8 +100,8 @@ int env_board_start(struct env *env)
 		         baton_error_text(status));
 		return status;
 	}
-	must(baton_board_pool_add(env->board, env->pool, "broker"), "show the pool");
-	must(baton_board_pool_add(env->board, env->slow_pool, "slow"), "show the slow pool");
+	must(baton_board_pool_join(env->board, env->pool, "broker"), "show the pool");
+	must(baton_board_pool_join(env->board, env->slow_pool, "slow"), "show the slow pool");
 	watchdog.board = env->board;
 	watchdog.report = report_stuck;
 	must(baton_watchdog_create(&watchdog, &env->watchdog), "start the watchdog");
@@ -113,8 +113,8 @@ void env_board_stop(struct env *env)
 	if (env->board == NULL)
 		return;
 	baton_watchdog_destroy(env->watchdog);
-	baton_board_pool_remove(env->board, env->pool);
-	baton_board_pool_remove(env->board, env->slow_pool);
+	baton_board_pool_leave(env->board, env->pool);
+	baton_board_pool_leave(env->board, env->slow_pool);
 }
 
 void env_board_free(struct env *env)

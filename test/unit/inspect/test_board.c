@@ -421,7 +421,7 @@ Test(board, a_refresh_shows_pools_and_who_waits, .timeout = 10)
 
 	for (int i = 0; i <= BATON_BOARD_POOLS_MAX; i++) {
 		pools[i] = pool_of(1);
-		cr_assert_eq(baton_board_pool_add(board, pools[i], "workers"),
+		cr_assert_eq(baton_board_pool_join(board, pools[i], "workers"),
 		             i < BATON_BOARD_POOLS_MAX ? 0 : -ENOSPC);
 	}
 	cr_assert_eq(board->file->pools[0].workers, 1);
@@ -451,12 +451,12 @@ Test(board, a_refresh_shows_pools_and_who_waits, .timeout = 10)
 	thread_join(waiter);
 	baton_board_refresh(board);
 	cr_assert_eq(board->file->waits, 0);
-	baton_board_pool_remove(board, pools[0]);
-	cr_assert_eq(baton_board_pool_add(board, pools[BATON_BOARD_POOLS_MAX], "late"), 0,
+	baton_board_pool_leave(board, pools[0]);
+	cr_assert_eq(baton_board_pool_join(board, pools[BATON_BOARD_POOLS_MAX], "late"), 0,
 	             "the place is free again");
 	cr_assert_str_eq(board->file->pools[0].name, "late");
 	for (int i = 0; i <= BATON_BOARD_POOLS_MAX; i++) {
-		baton_board_pool_remove(board, pools[i]);
+		baton_board_pool_leave(board, pools[i]);
 		cr_assert_eq(baton_pool_destroy(pools[i]), 0);
 	}
 	leave(board, &resource);

@@ -371,7 +371,7 @@ static void watches_begin(void)
 
 	MUST(baton_board_create(NULL, &world.board) == 0);
 	MUST(baton_board_join(world.board, &world.held, "held", NULL) == 0);
-	MUST(baton_board_pool_add(world.board, world.pool, "pool") == 0);
+	MUST(baton_board_pool_join(world.board, world.pool, "pool") == 0);
 	watching.board = world.board;
 	MUST(baton_watchdog_create(&watching, &world.watchdog) == 0);
 	MUST(pipe(world.ends) == 0);
