@@ -216,7 +216,7 @@ struct baton_bound_stats {
  * Thread safety: any thread. Blocking: never.
  */
 void baton_bound_stats_read(const struct baton_bound *bound,
-                            struct baton_bound_stats *counts) BATON_NONNULL;
+                            struct baton_bound_stats *copy) BATON_NONNULL;
 
 /*
  * As baton_submit_later(), but never waits: a bound whose policy is WAIT refuses the task with

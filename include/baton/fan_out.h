@@ -147,7 +147,7 @@ struct baton_fan_out_stats {
  * failed + cancelled + items done). `left` may be too large until the submit has returned; apart
  * from this, each count is exact. Any thread. */
 void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
-                              struct baton_fan_out_stats *counts) BATON_NONNULL;
+                              struct baton_fan_out_stats *copy) BATON_NONNULL;
 
 /*
  * Cancels the fan-out: items that have not started do not run their function. The call marks, in

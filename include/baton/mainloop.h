@@ -444,7 +444,7 @@ BATON_MUST_USE int64_t baton_mainloop_drain_until(struct baton_mainloop *loop,
  */
 BATON_MUST_USE int64_t baton_mainloop_advance_to(struct baton_mainloop *loop, uint64_t time_ns,
                                                  size_t sources_max) BATON_NONNULL;
-BATON_MUST_USE int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
+BATON_MUST_USE int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t span_ns) BATON_NONNULL;
 
 /*
  * For long functions: is the running source's slice over, does input wait, or is a more important

@@ -289,9 +289,9 @@ struct baton_pool_stats {
  * Thread safety: any thread. Errors: -EINVAL: no such worker.
  */
 BATON_MUST_USE int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
-                                                struct baton_pool_stats *stats) BATON_NONNULL;
+                                                struct baton_pool_stats *copy) BATON_NONNULL;
 void baton_pool_stats_read(const struct baton_pool *pool,
-                           struct baton_pool_stats *stats) BATON_NONNULL;
+                           struct baton_pool_stats *copy) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

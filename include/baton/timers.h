@@ -148,7 +148,8 @@ uint64_t baton_timers_next(struct baton_timers *timers) BATON_NONNULL;
  * closed.
  */
 BATON_MUST_USE int64_t baton_timers_poll(struct baton_timers *timers) BATON_NONNULL;
-BATON_MUST_USE int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns) BATON_NONNULL;
+BATON_MUST_USE int64_t baton_timers_advance(struct baton_timers *timers,
+                                            uint64_t span_ns) BATON_NONNULL;
 BATON_MUST_USE int64_t baton_timers_advance_to(struct baton_timers *timers,
                                                uint64_t time_ns) BATON_NONNULL;
 

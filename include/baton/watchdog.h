@@ -85,8 +85,8 @@ BATON_MUST_USE int baton_watchdog_create(const struct baton_watchdog_options *op
 void baton_watchdog_destroy(struct baton_watchdog *watchdog) BATON_NONNULL;
 
 /*
- * Asks the watchdog for a trace (board.h) of the next `ns` nanoseconds, as `baton-top --trace` does
- * from outside. The trace begins at the watchdog's next look, and is written to `path` at a look
+ * Asks the watchdog for a trace (board.h) of the next `span_ns` nanoseconds, as `baton-top --trace`
+ * does from outside. The trace begins at the watchdog's next look, and is written to `path` at a look
  * after its end, or by baton_watchdog_destroy(). If it cannot be written, the watchdog says so on
  * stderr. For a handler of SIGUSR2, for example:
  *
@@ -101,7 +101,7 @@ void baton_watchdog_destroy(struct baton_watchdog *watchdog) BATON_NONNULL;
  * has more than BATON_WATCHDOG_PATH_MAX bytes. -ECHILD: see thread.h.
  */
 #define BATON_WATCHDOG_PATH_MAX 255
-BATON_MUST_USE int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,
+BATON_MUST_USE int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t span_ns,
                                         const char *path) BATON_NONNULL;
 
 #ifdef __cplusplus

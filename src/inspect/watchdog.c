@@ -277,7 +277,7 @@ BATON_EXPORT void baton_watchdog_destroy(struct baton_watchdog *watchdog)
 	free(watchdog);
 }
 
-BATON_EXPORT int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,
+BATON_EXPORT int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t span_ns,
                                       const char *path)
 {
 	struct baton__trace_request *request = &watchdog->options.board->file->trace;
@@ -289,7 +289,7 @@ BATON_EXPORT int baton_watchdog_trace(const struct baton_watchdog *watchdog, uin
 		return -ENAMETOOLONG;
 	if (!baton__trace_take(request))
 		return -EBUSY;
-	request->ns = ns;
+	request->ns = span_ns;
 	request->told = false;
 	memcpy(request->path, path, length + 1);
 	/* [trace.asked] release: the request; pairs with [trace.asked] in take_request. */

@@ -64,7 +64,7 @@ BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
 }
 
 BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
-                                         struct baton_bound_stats *counts)
+                                         struct baton_bound_stats *copy)
 {
 	uint64_t gone;
 	struct amount waiting;
@@ -80,12 +80,12 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 		waiting = amount_of(load_acquire(&bound->_pushed) - gone);
 		/* Relaxed: see [bound.gone]. */
 	} while (load_relaxed(&bound->_gone) != gone);
-	counts->tasks = waiting.tasks;
-	counts->bytes = waiting.bytes;
-	counts->refused = load_relaxed(&bound->_refused);
-	counts->dropped =
+	copy->tasks = waiting.tasks;
+	copy->bytes = waiting.bytes;
+	copy->refused = load_relaxed(&bound->_refused);
+	copy->dropped =
 		bound->_config->policy == BATON_BOUND_WAIT ? 0 : load_relaxed(&bound->_dropped);
-	counts->waited =
+	copy->waited =
 		bound->_config->policy == BATON_BOUND_WAIT ? load_relaxed(&bound->_waited) : 0;
 }
 

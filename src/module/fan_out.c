@@ -450,15 +450,15 @@ BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, 
 }
 
 BATON_EXPORT void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
-                                           struct baton_fan_out_stats *counts)
+                                           struct baton_fan_out_stats *copy)
 {
 	/* Relaxed, all: as in status. `left` may count the submitter, which is no item. */
 	uint32_t left = load_relaxed(&fan_out->left);
 
-	counts->count = fan_out->count;
-	counts->left = left > fan_out->count ? fan_out->count : left;
-	counts->failed = load_relaxed(&fan_out->failed);
-	counts->cancelled = load_relaxed(&fan_out->cancelled);
+	copy->count = fan_out->count;
+	copy->left = left > fan_out->count ? fan_out->count : left;
+	copy->failed = load_relaxed(&fan_out->failed);
+	copy->cancelled = load_relaxed(&fan_out->cancelled);
 }
 
 BATON_EXPORT int baton_fan_out_cancel(struct baton_fan_out *fan_out)

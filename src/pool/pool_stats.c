@@ -25,7 +25,7 @@ BATON_EXPORT size_t baton_pool_workers(const struct baton_pool *pool)
 }
 
 BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
-                                              struct baton_pool_stats *stats)
+                                              struct baton_pool_stats *copy)
 {
 	BATON__CHECKED(owned(pool, __func__));
 
@@ -35,24 +35,24 @@ BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, siz
 		return BATON__ANSWER(NULL, baton__refused("baton_pool_worker_stats_read: worker is "
 		                                          "not below the number of workers"));
 	counts = &pool->workers[worker].counts;
-	*stats = (struct baton_pool_stats){0};
+	*copy = (struct baton_pool_stats){0};
 	/* Relaxed: counters. A thread that has waited for a job sees what was counted before. */
-	stats->executed = load_relaxed(&counts->executed);
-	stats->stolen = load_relaxed(&counts->stolen);
-	stats->parked = load_relaxed(&counts->parked);
-	stats->woken = load_relaxed(&counts->woken);
-	stats->lifo_hits = load_relaxed(&counts->lifo_hits);
-	stats->injection_batches = load_relaxed(&counts->injection_batches);
-	stats->steals = load_relaxed(&counts->steals);
-	stats->hot = load_relaxed(&counts->hot);
-	stats->accepted = load_relaxed(&counts->accepted);
-	stats->interval = load_relaxed(&counts->interval);
-	stats->awake_ns = baton__awake_read(&counts->awake, baton__now_ns());
+	copy->executed = load_relaxed(&counts->executed);
+	copy->stolen = load_relaxed(&counts->stolen);
+	copy->parked = load_relaxed(&counts->parked);
+	copy->woken = load_relaxed(&counts->woken);
+	copy->lifo_hits = load_relaxed(&counts->lifo_hits);
+	copy->injection_batches = load_relaxed(&counts->injection_batches);
+	copy->steals = load_relaxed(&counts->steals);
+	copy->hot = load_relaxed(&counts->hot);
+	copy->accepted = load_relaxed(&counts->accepted);
+	copy->interval = load_relaxed(&counts->interval);
+	copy->awake_ns = baton__awake_read(&counts->awake, baton__now_ns());
 	return 0;
 }
 
 BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
-                                        struct baton_pool_stats *stats)
+                                        struct baton_pool_stats *copy)
 {
 	BATON__CHECKED(owned(pool, __func__));
 
@@ -85,5 +85,5 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 	sum.spares_retired = load_relaxed(&crew->retired);
 	sum.spares_refused = load_relaxed(&crew->refused);
 	sum.spares_failed = load_relaxed(&crew->failed);
-	*stats = sum;
+	*copy = sum;
 }

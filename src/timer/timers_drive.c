@@ -325,8 +325,9 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 	return count;
 }
 
-BATON_EXPORT int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns)
+BATON_EXPORT int64_t baton_timers_advance(struct baton_timers *timers, uint64_t span_ns)
 {
 	BATON__CHECKED(owned(timers, __func__));
-	return baton_timers_advance_to(timers, baton__time_after(baton_timers_now(timers), ns));
+	return baton_timers_advance_to(timers,
+	                               baton__time_after(baton_timers_now(timers), span_ns));
 }

@@ -440,7 +440,7 @@ BATON_EXPORT int64_t baton_mainloop_advance_to(struct baton_mainloop *handle, ui
 	return outcome(&round);
 }
 
-BATON_EXPORT int baton_mainloop_pass(struct baton_mainloop *handle, uint64_t ns)
+BATON_EXPORT int baton_mainloop_pass(struct baton_mainloop *handle, uint64_t span_ns)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(handle);
 	uint64_t now;
@@ -450,10 +450,11 @@ BATON_EXPORT int baton_mainloop_pass(struct baton_mainloop *handle, uint64_t ns)
 	if (!baton_loop_is_owner(loop->executor))
 		return -EPERM;
 	now = baton__mainloop_clock(loop);
-	if (!loop->options.deterministic || !loop->running || ns > BATON_MAINLOOP_TIME_MAX - now)
+	if (!loop->options.deterministic || !loop->running ||
+	    span_ns > BATON_MAINLOOP_TIME_MAX - now)
 		return -EINVAL;
 	/* Relaxed: as in move_clock. */
-	store_relaxed(&loop->virtual_now, now + ns);
+	store_relaxed(&loop->virtual_now, now + span_ns);
 	return 0;
 }
 
