@@ -36,12 +36,13 @@ names() # include directory
 	} | sort -u
 }
 
-# NAME declaration
+# NAME declaration, without the parameters' names
 declared() # include directory
 {
 	code "$1" | grep -v '^#' | tr -s '\n\t ' ' ' | sed 's/[;{}]/\n/g' |
 		sed -E -n -e 's/BATON_[A-Z_]+(\([^()]*\))?//g' -e 's/ +/ /g; s/\( /(/g' \
 			-e 's/^ //; s/ $//' -e '/=|return|\[/d' \
+			-e 's/([ *])[a-z_0-9]+([,)])/\1\2/g' \
 			-e 's/^[a-z][a-z_ *]*[ *](baton_[a-z_0-9]+)\(.*\)$/\1 &/p' | sort -u
 }
 
