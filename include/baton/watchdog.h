@@ -86,9 +86,9 @@ void baton_watchdog_destroy(struct baton_watchdog *watchdog) BATON_NONNULL;
 
 /*
  * Asks the watchdog for a trace (board.h) of the next `span_ns` nanoseconds, as `baton-top --trace`
- * does from outside. The trace begins at the watchdog's next look, and is written to `path` at a look
- * after its end, or by baton_watchdog_destroy(). If it cannot be written, the watchdog says so on
- * stderr. For a handler of SIGUSR2, for example:
+ * does from outside. The trace begins at the watchdog's next look. It is written to `path` at a
+ * look after its end, or by baton_watchdog_destroy(). If it cannot be written, the watchdog says so
+ * on stderr. For a handler of SIGUSR2, for example:
  *
  *	static void on_signal(int number)
  *	{
