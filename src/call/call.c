@@ -93,8 +93,9 @@ static int end_call(struct call *call, bool later, void **value)
 /* What a call returns. A drain hook's own -EINVAL refuses no argument, and says so. */
 static int call_outcome(int status)
 {
-	return status == -EINVAL ? baton__refused("baton_*call*: a drain hook has returned -EINVAL")
-	                         : status;
+	return status == -EINVAL
+	               ? baton__refused("baton_*call*: a drain hook has returned this error")
+	               : status;
 }
 
 /*

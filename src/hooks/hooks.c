@@ -411,6 +411,6 @@ BATON_EXPORT int baton_batch_flush(void)
 	frame->value = value;
 	batch->flushing = NULL;
 	return status == -EINVAL
-	               ? baton__refused("baton_batch_flush: a drain hook has returned -EINVAL")
+	               ? baton__refused("baton_batch_flush: a drain hook has returned this error")
 	               : status;
 }
