@@ -90,6 +90,7 @@ static inline void sim_scribble(void *memory, size_t size)
 #define BATON_INJECTION_PIECE 2
 #define BATON_WAIT_PAUSES 1
 #define BATON_PARALLEL_PAUSES 0
+#define BATON__PARTY_MAX 2U
 #define BATON_PARALLEL_YIELDS 0
 #define BATON_TIMERS_PAUSES 1
 #define BATON_TIMERS_YIELDS 1

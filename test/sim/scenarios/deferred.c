@@ -189,7 +189,7 @@ static void unshelve(void *argument)
 
 static void shelves(struct sim_note *note)
 {
-	baton__shelve(&note->topic->resource);
+	baton__shelve(&note->topic->resource, BATON__DETACHED_TASK);
 	sim_start(unshelve, NULL);
 }
 

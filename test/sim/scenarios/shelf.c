@@ -13,7 +13,7 @@ static struct sim_topic *const topic = &sim_script_stage.topic;
 
 SIM_VERB(shelve, SIM_OK)
 {
-	baton__shelve(&topic->resource);
+	baton__shelve(&topic->resource, BATON__DETACHED_TASK);
 	return 0;
 }
 

@@ -148,6 +148,17 @@ SIM_UNSEEN static bool waits(const struct sim_note *note)
 	       state != BATON__FUTURE_CANCELLED;
 }
 
+/*
+ * Had the submit of note number `i` ended before that of `note` began? For a reader, which may join
+ * by a look at the word: does its end happen before that beginning?
+ */
+SIM_UNSEEN static bool is_earlier(const struct sim_note *note, unsigned i)
+{
+	const struct sim_note *other = note->topic->notes[i];
+
+	return note->reads ? note->known >> i & 1 : other->ended && other->ended < note->began;
+}
+
 /* Nobody whose submit had ended before this one's began is still waiting. */
 SIM_UNSEEN static void check_order(const struct sim_note *note)
 {
@@ -157,14 +168,14 @@ SIM_UNSEEN static void check_order(const struct sim_note *note)
 		const struct sim_note *other = topic->notes[i];
 
 		if (other != note && other->topic == topic && other->lane == note->lane &&
-		    waits(other) && other->ended && other->ended < note->began)
+		    !(note->reads && other->reads) && waits(other) && is_earlier(note, i))
 			sim_fail("order: a task runs before one that was submitted earlier");
 	}
 }
 
 SIM_UNSEEN static void enter(struct sim_topic *topic, bool entered)
 {
-	if (topic->entered == entered)
+	if (topic->entered == entered || topic->reading)
 		sim_fail("two tasks of one resource overlap");
 	if (entered && topic->holder != (int)sim_thread())
 		sim_fail("a task runs on thread %u, the holder is %d", sim_thread(), topic->holder);
@@ -187,6 +198,37 @@ void *sim_note_run(void *argument)
 	if (note->body)
 		note->body(note);
 	enter(topic, false);
+	return note;
+}
+
+SIM_UNSEEN static void begin_reading(struct sim_topic *topic)
+{
+	if (topic->entered)
+		sim_fail("a reader overlaps a writer");
+	if (topic->finalised)
+		sim_fail("a reader runs after the finaliser");
+	topic->reading++;
+}
+
+SIM_UNSEEN static void end_reading(struct sim_topic *topic)
+{
+	topic->reading--;
+}
+
+void *sim_note_read(void *argument)
+{
+	struct sim_note *note = argument;
+	struct sim_topic *topic = note->topic;
+	int changes = topic->changes;
+
+	begin_reading(topic);
+	check_order(note);
+	note_fate(note, SIM_RAN);
+	if (note->body)
+		note->body(note);
+	sim_point();
+	sim_require(topic->changes == changes);
+	end_reading(topic);
 	return note;
 }
 
@@ -224,6 +266,8 @@ SIM_UNSEEN void sim_note_begin(struct sim_note *note)
 
 	if (topic->note_count == SIM_NOTES_MAX)
 		sim_fail("explorer: more than %d notes", SIM_NOTES_MAX);
+	if (note->reads)
+		note->known = sim_notes_known(topic);
 	topic->notes[topic->note_count++] = note;
 	note->fate = SIM_ACCEPTED;
 	note->submitter = sim_thread();
@@ -389,6 +433,10 @@ SIM_UNSEEN void sim_not_delayed(const struct sim_topic *topic)
 	for (unsigned i = 0; i < topic->note_count; i++)
 		if ((int)topic->notes[i]->submitter != frozen && !topic->notes[i]->ended)
 			sim_fail("a submit is delayed");
+	/* Readers are at work, or the last of them is about to unshelve: one of them is frozen,
+	 * since nothing else keeps a reader here. */
+	if (topic->readers && (*topic->readers > 1 || topic->holder == SIM_SHELF))
+		return;
 	if (topic->holder == frozen || (topic->holder == SIM_QUEUE && topic->giver == frozen) ||
 	    (topic->holder == SIM_TAKER && topic->taker == frozen))
 		return;

@@ -46,7 +46,9 @@ struct sim_topic {
 	int taker; /* who last took its queue: lend.h */
 	int only;  /* the thread on which alone its tasks run, or SIM_NOBODY */
 	bool entered;
-	bool stays; /* the finaliser does not give its memory back */
+	unsigned reading;        /* how many readers run */
+	const uint32_t *readers; /* the word that counts them; or NULL */
+	bool stays;              /* the finaliser does not give its memory back */
 	bool finalised;
 	unsigned finalised_by;
 	uint32_t over; /* published by the finaliser: load it with acquire */
@@ -64,6 +66,8 @@ struct sim_note {
 	void (*body)(struct sim_note *note); /* called inside, may be NULL */
 	void *argument;                      /* for body */
 	bool own_future;                     /* task with `future` */
+	bool reads;                          /* runs beside those that read, too */
+	uint64_t known;                      /* if it reads: sim_notes_known at its submit */
 	/* What became of it. */
 	enum sim_fate fate;
 	bool never;         /* cancelled, said baton_future_cancel */
@@ -96,6 +100,8 @@ int sim_note_end(struct sim_note *note, int status);
 int sim_note_post(struct sim_note *note);
 int sim_note_call(struct sim_note *note);
 void *sim_note_run(void *note);
+/* The same for a reader's task, which calls it: the note `reads`. */
+void *sim_note_read(void *note);
 
 /* A cancel has succeeded: it must not run. */
 void sim_note_never(struct sim_note *note);

@@ -9,13 +9,13 @@
 
 static void *shelve_fn(void *arg)
 {
-	baton__shelve(arg);
+	baton__shelve(arg, BATON__DETACHED_TASK);
 	return NULL;
 }
 
 static int shelve_run(struct baton_task *task)
 {
-	baton__shelve(baton_current());
+	baton__shelve(baton_current(), BATON__DETACHED_TASK);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ Test(shelf, a_task_leaves_it_to_nobody_whichever_way_it_came, .timeout = 10)
 
 static void *unshelve_here(void *arg)
 {
-	baton__shelve(arg);
+	baton__shelve(arg, BATON__DETACHED_TASK);
 	baton__unshelve(arg, false);
 	cr_assert(baton_held(arg));
 	return NULL;
@@ -90,7 +90,7 @@ Test(shelf, unshelved_in_the_same_task_it_is_as_if_it_had_not_been, .timeout = 1
 
 static void *shelve_outer(void *arg)
 {
-	baton__shelve(arg);
+	baton__shelve(arg, BATON__DETACHED_TASK);
 	return NULL;
 }
 
