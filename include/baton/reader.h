@@ -38,8 +38,8 @@
  * Where a reader runs. On an idle resource a reader runs on this thread, as any task does. A
  * baton_submit() that finds readers at work, and no task that waits, runs the reader on this
  * thread, beside them. Behind a task that waits the reader waits, too: no reader overtakes a writer
- * whose submit happens before its own. When a worker of the pool comes to a reader, it takes the readers that follow, up to 31,
- * and other workers help it.
+ * whose submit happens before its own. When a worker of the pool comes to a reader, it takes the
+ * readers that follow, up to 31, and other workers help it.
  *
  * Order. Readers between two writers may begin, end, and complete their futures in any order.
  *

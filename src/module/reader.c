@@ -235,8 +235,8 @@ static bool may_join(const struct baton_resource *resource, const struct baton_t
 	struct baton_future *future = baton__task_future(task);
 
 	return word & OPEN && word / READER && baton__word_is_busy(inbox) &&
-	       !baton__word_is_closed(inbox) && !baton__word_newest(inbox) && (!future || baton__future_fresh(future)) &&
-	       baton__place(resource) == BATON__HERE &&
+	       !baton__word_is_closed(inbox) && !baton__word_newest(inbox) &&
+	       (!future || baton__future_fresh(future)) && baton__place(resource) == BATON__HERE &&
 	       !baton__thread_runs_in(baton__self, resource);
 }
 
