@@ -97,23 +97,6 @@ function end_item()
 	code = ""
 }
 
-# A type that has a function's name is on that function's page.
-function share_pages(	i, j, k)
-{
-	for (i = 1; i <= items; i++)
-		for (k = 1; k <= functions[i]; k++)
-			item_of[name[i, k]] = i
-	for (i = 1; i <= items; i++)
-		if (has_type_page(i) && type_name(type[i, 1]) in item_of) {
-			j = item_of[type_name(type[i, 1])]
-			type[j, ++types[j]] = type[i, 1]
-			for (k = 1; k < types[i]; k++)
-				type[i, k] = type[i, k + 1]
-			types[i]--
-		}
-	delete item_of
-}
-
 # ---- What an item declares ----
 
 # functions[i]: how many; name[i, k], proto[i, k]. macros[i]: macro[i, k], with its parameters.

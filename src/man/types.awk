@@ -24,6 +24,23 @@ function has_type_page(i)
 	return !functions[i] && types[i] && type_name(type[i, 1]) != ""
 }
 
+# A type that has a function's name is on that function's page.
+function share_pages(	i, j, k)
+{
+	for (i = 1; i <= items; i++)
+		for (k = 1; k <= functions[i]; k++)
+			item_of[name[i, k]] = i
+	for (i = 1; i <= items; i++)
+		if (has_type_page(i) && type_name(type[i, 1]) in item_of) {
+			j = item_of[type_name(type[i, 1])]
+			type[j, ++types[j]] = type[i, 1]
+			for (k = 1; k < types[i]; k++)
+				type[i, k] = type[i, k + 1]
+			types[i]--
+		}
+	delete item_of
+}
+
 # Does the name of this type lead to the page of the item's functions?
 function is_linked(i, k,	j)
 {
