@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A resource is the unit of serialisation: its tasks never overlap, and run in the order in which
- * they were submitted. Submit, post and async run the function on this thread, before they return,
- * if the resource is idle. Else they leave it behind: it runs on the runner's thread, or, after a
- * hand-off, on the executor's thread. A call waits until the function has returned. submit_later
+ * they were submitted. On an idle resource a submit, post, async or call runs the function on this
+ * thread, before it returns. On a busy resource the function runs on the runner's thread, or, after
+ * a hand-off, on the executor's thread. A call waits until the function has returned. submit_later
  * runs nothing on this thread. With BATON_CAPTURE_NONE all functions run on the executor's thread.
  *
- *                               | may run beside                 | from
+ *   call                        | may run beside                 | from
  *   submit*, call, post, async  | everything but init, deinit    | any thread, also inside tasks
  *   close, cancel_pending       | everything but init, deinit    | any thread, also inside tasks
  *   close_then                  | everything but init, deinit    | any thread, also inside tasks
@@ -17,9 +17,10 @@
  * What holds for all calls of a thread (its first call, -ENOMEM and -ECHILD, fork, signal handlers)
  * is said once, in thread.h.
  *
+ * Corner cases. A post whose node cache is empty may call mmap, and is lock-free as far as mmap is.
+ *
  * Progress: submit, submit_later, submit_batch and post are lock-free: a thread stopped inside one
- * of them, outside any task, delays no other thread. (A post whose node cache is empty may call
- * mmap, and is lock-free as far as mmap is.)
+ * of them, outside any task, delays no other thread.
  * Source: the inbox is a Treiber stack that the runner takes whole (as in Hendler et al., flat
  * combining); state and inbox share one word, as in Oyama, Taura and Yonezawa's delegation lock.
  */
@@ -55,7 +56,11 @@ struct baton_resource_stats;
  * that they are given to.
  */
 
-/* Settings that many resources share. Must outlive the resources and not change. */
+/*
+ * Settings that many resources share. A config must outlive its resources, and must not change.
+ * Its functions run on the runner's thread, under the baton; `cancelled` of a refused or dropped
+ * task, on this thread, which has submitted the task.
+ */
 struct baton_resource_config {
 	/*
 	 * How many tasks a submitter that has captured the resource runs before it hands the
@@ -179,8 +184,14 @@ struct baton__extension_head {
 };
 
 /*
- * A submit to an idle resource touches the last word only. So put the state that the tasks change
- * right behind the resource: mostly one cache line has both.
+ * A resource: its inbox, its baton, its place in the executor's queue. 40 bytes, of the caller's
+ * memory; a member of the struct that it guards.
+ *
+ * Ownership: the caller's again after an await of the closed resource, or in its finaliser. The
+ * struct is not copied nor moved.
+ *
+ * Corner cases. A submit to an idle resource touches the last word only. So put the state that the
+ * tasks change right behind the resource: mostly one cache line has both.
  */
 struct baton_resource {
 	struct baton_job _job;
@@ -208,7 +219,11 @@ struct baton_resource {
 		{NULL, 0, 0}, {(config)}, NULL, 2                                                  \
 	}
 
-/* The same at run time. Thread safety: the owner. Errors: none. */
+/*
+ * Makes an idle resource, as BATON_RESOURCE_INIT does. `config`: NULL: the defaults.
+ *
+ * Thread safety: the owner. Errors: none.
+ */
 void baton_resource_init(struct baton_resource *resource,
                          const struct baton_resource_config *config) BATON_NONNULL_AT(1);
 
@@ -224,43 +239,55 @@ void baton_resource_deinit(struct baton_resource *resource) BATON_NONNULL;
 const char *baton_resource_name(const struct baton_resource *resource) BATON_NONNULL;
 
 /*
- * Submits a task. If the resource is idle, the task runs inside this call, and after it the tasks
- * that other threads have submitted meanwhile, up to the capture limit; the rest goes to the
- * executor. If the resource is busy, the task is left for the runner.
+ * Submits a task. On an idle resource the task runs on this thread, before the call returns, and
+ * after it the tasks that other threads have submitted meanwhile, up to the capture limit. On a
+ * busy resource the task runs on the runner's thread, or on the executor's thread.
  *
- * Inside a task the capture is nested: only this task runs here, and other threads' tasks go to the
- * executor. At a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
- *
- * Thread safety: any thread.
- * Blocking: never (apart from what the tasks that run here do). A thread that is in no task, and
- * finds the resource busy, may look a few times more whether it can capture the resource: for about
- * two microseconds, or for eight where the resource is busy again and again. Where looks have
- * seldom helped, there are fewer of them. The same holds for a batch, post and async. Of several
- * threads that submit at the same moment one succeeds at once. Each other thread tries again, at
- * most five microseconds later.
- * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
- * An accepted task may itself end the resource (close_then). For giving back the resource's memory
- * see baton_resource_await().
- * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
- * program order. A thread that has waited for an earlier task, by its future or by await, may still
- * find the resource busy for a moment. So do not conclude from the return of submit that the task
- * has run: its future says so.
+ * Thread safety: any thread, also inside tasks.
+ * Blocking: never, apart from what the tasks that run here do, and the wait of a bound (bound.h).
+ * Ownership: the task is baton's from here until its function is entered; with a future, until that
+ * is complete. After an error it is the caller's. The resource must live until the task is accepted
+ * or refused.
+ * Ordering: what the submitter did before is visible to the task. One submitter's tasks run in
+ * program order.
  * Errors: the task is untouched:
  *   -EPIPE      the resource is closed.
- *   -ESHUTDOWN  capture_max is BATON_CAPTURE_NONE, or the call is submit_later; and the executor
- *               refuses the resource, whatever its reason (it has ended, say). Or the executor is
- *               the default pool, and could not be created; the next submit tries again.
+ *   -ESHUTDOWN  no thread would run the task: its executor has shut down, say.
  *   -EINVAL     the task's future is not fresh.
- *   -EAGAIN     the resource's bound is reached (baton/bound.h).
+ *   -EAGAIN     the resource's bound is reached (bound.h).
+ *   -ETIMEDOUT, -EDEADLK  the bound's wait has lasted too long, or cannot end.
+ *   -ECANCELED  another thread has cancelled the task's future during this call.
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
- *   -ECANCELED  the submit was refused, also by the wait of a bound, and another thread has
- *               cancelled the future during this very call: the future is complete, as cancelled.
+ *
+ * Corner cases. Inside a task the capture is nested: only this task runs here, and other threads'
+ * tasks go to the executor. At a depth of BATON_NESTING_MAX captures the resource goes to the
+ * executor untouched.
+ *
+ * A thread that has waited for an earlier task, by its future or by await, may still find the
+ * resource busy for a moment. So do not conclude from the return of submit that the task has run:
+ * its future says so.
+ *
+ * An accepted task may itself end the resource (close_then). For giving back the resource's memory
+ * see baton_resource_await().
+ *
+ * -ESHUTDOWN: the executor refuses the resource, whatever its reason; and capture_max is
+ * BATON_CAPTURE_NONE, or the call is submit_later. Or the executor is the default pool, and could
+ * not be created; the next submit tries again. -ECANCELED: the submit was refused, also by the wait
+ * of a bound, and the future is complete, as cancelled.
+ *
+ * A thread that is in no task, and finds the resource busy, may look a few times more whether it
+ * can capture the resource: for about two microseconds, or for eight where the resource is busy
+ * again and again. Where looks have seldom helped, there are fewer of them. The same holds for a
+ * batch, post and async. Of several threads that submit at the same moment one succeeds
+ * at once. Each other thread tries again, at most five microseconds later.
  */
 BATON_MUST_USE int baton_submit(struct baton_resource *resource,
                                 struct baton_task *task) BATON_NONNULL;
 
 /*
- * As baton_submit(), but runs nothing on this thread: an idle resource goes to its executor.
+ * As baton_submit(), but runs nothing on this thread: the task runs on the executor's thread, or on
+ * the thread of a runner that holds the resource now. An idle resource goes to its executor.
+ *
  * Errors: as baton_submit().
  */
 BATON_MUST_USE int baton_submit_later(struct baton_resource *resource,
@@ -268,10 +295,13 @@ BATON_MUST_USE int baton_submit_later(struct baton_resource *resource,
 
 /*
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
- * them, and together they cost one atomic operation. All tasks are accepted, or none.
+ * them, and together they cost one atomic operation. All tasks are accepted, or none. They run
+ * where those of baton_submit() run; those of batch_later, where those of baton_submit_later() run.
  *
- * Otherwise as baton_submit(), and batch_later as baton_submit_later(). Errors: refused tasks are
- * untouched, except that a future which another thread has cancelled during this call is complete.
+ * Thread safety: any thread, also inside tasks.
+ * Ownership: as in baton_submit(), for each task; the array is the caller's again on return.
+ * Errors: as baton_submit(): refused tasks are untouched, except that a future which another thread
+ * has cancelled during this call is complete.
  */
 BATON_MUST_USE int baton_submit_batch(struct baton_resource *resource,
                                       struct baton_task *const *tasks, size_t count)
@@ -300,26 +330,30 @@ typedef void *(*baton_call_fn)(void *arg);
 
 /*
  * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
- * be NULL). On an idle resource the function runs on this thread. On a busy resource
- * baton_try_call() returns -EAGAIN, and baton_call() queues: fn runs on the runner's thread, or on
- * the executor's thread. So thread-locals, errno and locks of the caller do not follow. The
- * caller's batons do: fn may touch what the calling task's resource guards (baton_held()).
+ * be NULL). On an idle resource fn runs on this thread. On a busy resource baton_try_call() returns
+ * -EAGAIN, and baton_call() waits: fn runs on the runner's thread, or on the executor's thread.
  *
- * A call that is not inside a task looks up to nine times whether the resource is idle, within
- * about 12 microseconds, before it queues; it leaves that out where such looks were in vain. A
- * queued call waits as baton_future_wait() does.
- *
- * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: never.
+ * Thread safety: any thread, also inside tasks.
+ * Blocking: call: yes, as baton_future_wait() does. try_call: never.
+ * Ownership: `arg` and `*value` stay the caller's.
  * Ordering: as baton_submit(); what the function did is visible to the caller.
  * Errors: fn has not run and *value is untouched:
- *   -EPIPE, -ESHUTDOWN  as for baton_submit.
- *   -EDEADLK    this thread, or a caller for which it runs, holds the resource's baton, the wait
- *               would close a cycle (future.h), or calls have nested BATON_CALLING_MAX deep.
+ *   -EPIPE, -ESHUTDOWN  as for baton_submit().
+ *   -EDEADLK    this thread, or a caller for which it runs, holds the resource's baton; or the wait
+ *               would close a cycle (future.h); or calls have nested BATON_CALLING_MAX deep.
  *   -EAGAIN     try_call: the resource is busy. call: the bound of the busy resource is reached.
+ *   -ETIMEDOUT  the wait of a bound has lasted too long (bound.h).
  *   -ECANCELED  a cancel_pending, or a shutdown_now of the executor, met the waiting call; or the
  *               bound dropped it.
- * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, of a batch_end
- * (*value is untouched then, too).
+ *
+ * Corner cases. Thread-locals, errno and locks of the caller do not follow to another thread. The
+ * caller's batons do: fn may touch what the calling task's resource guards (baton_held()).
+ *
+ * With drain hooks (hooks.h) the call may also return the status of a batch_begin, or, after fn has
+ * run, of a batch_end (*value is untouched then, too).
+ *
+ * A call that is not inside a task looks up to nine times whether the resource is idle, within
+ * about 12 microseconds, before it queues; it leaves that out where such looks were in vain.
  */
 BATON_MUST_USE int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                               void **value) BATON_NONNULL_AT(1, 2);
@@ -327,16 +361,19 @@ BATON_MUST_USE int baton_try_call(struct baton_resource *resource, baton_call_fn
                                   void **value) BATON_NONNULL_AT(1, 2);
 
 /*
- * As baton_submit(), with a task that the library allocates (per-thread cache).
+ * post: submits fn(arg), for which nobody waits. async: the same, and `*future` is set to a
+ * reference-counted future, whose value is that of fn. On an idle resource fn runs on this thread,
+ * before the call returns. On a busy one it runs on the runner's thread, or on the executor's
+ * thread.
  *
- * post: fire and forget. A cancelled post only counts in the statistics. For an `arg` that must be
- * given back see baton_post_with() (call.h).
- *
- * async: `*future` is set to a reference-counted future, whose value is that of fn. End the
- * reference with baton_future_unref().
- *
+ * Thread safety: any thread, also inside tasks. Blocking: as baton_submit().
+ * Ownership: the library has the task (per-thread cache). `arg` goes to fn. End the reference to
+ * the future with baton_future_unref(). For an `arg` that must be given back when a post is
+ * cancelled see baton_post_with() (call.h).
  * Errors: as for baton_submit(), and -ENOMEM. No function has been called, `arg` is the caller's,
  * and *future is untouched.
+ *
+ * Corner cases. A cancelled post only counts in the statistics.
  */
 BATON_MUST_USE int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
 	BATON_NONNULL_AT(1, 2);
@@ -352,46 +389,55 @@ int baton_resource_close(struct baton_resource *resource) BATON_NONNULL;
 
 /*
  * Closes the resource, if it is not yet closed, and has `finaliser` called exactly once: after the
- * last accepted task, its completion and the release. The finaliser has no future; its return value
- * is ignored.
+ * last accepted task, its completion and the release. It runs on the last runner's thread, which
+ * then holds no baton of this resource; on this thread, if the resource is idle.
  *
- * Thread safety: any thread. Blocking: never. The finaliser runs on the last runner's thread, which
- * then holds no baton of this resource. Where that thread is nested BATON_NESTING_MAX deep, the
- * finaliser runs later on that thread, as config->cancelled does.
+ * Thread safety: any thread. Blocking: never.
  * Ownership: the finaliser may free the resource and itself. So a session can end itself in its own
  * task. When the finaliser runs, no submit that could be refused may be under way, see
  * baton_resource_await().
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
+ *
+ * Corner cases. The finaliser has no future; its return value is ignored. Where the last runner's
+ * thread is nested BATON_NESTING_MAX deep, the finaliser runs later on that thread, as
+ * config->cancelled does.
  */
 BATON_MUST_USE int baton_resource_close_then(struct baton_resource *resource,
                                              struct baton_task *finaliser) BATON_NONNULL;
 
 /*
- * Cancels the tasks that have been accepted so far. The call marks and returns: at the runner's
- * next look (before its next task), each task that was accepted before the mark and has not started
- * completes as cancelled. Later submits are unaffected.
+ * Cancels the tasks that have been accepted so far and have not started. The call marks and
+ * returns: the tasks complete as cancelled, on the runner's thread, at its next look (before its
+ * next task). Later submits are unaffected.
  *
- * Thread safety: any thread. Blocking: never. Errors: see thread.h.
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: a cancelled task is the user's again: its future, or `cancelled` of its type or of the
+ * config, says when.
+ * Errors: see thread.h.
  */
 int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL;
 
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
- * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does. A
- * thread that alone drives the resource's executor goes on to drive it until the await is over,
- * whichever thread runs the last task.
+ * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does:
+ * the tasks may run on this thread.
  *
- * Thread safety: any thread. Blocking: yes. Errors: -EDEADLK from inside an own task. -ETIMEDOUT.
+ * Thread safety: any thread. Blocking: yes.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again
  * (or to the finaliser, if there is one). The close must come before the await, and no submit to
- * the resource may be under way then: another thread may still be about to help with a refused task
- * or to cancel it, and only an await that begins after the refusal waits for that thread too. After
- * an await on an open resource the resource must not be freed nor initialised anew: its entry may
- * still lie in the executor's queue.
+ * the resource may be under way then. After an await on an open resource the resource must not be
+ * freed nor initialised anew.
+ * Errors: -EDEADLK: from inside an own task; or as in baton_future_wait(). -ETIMEDOUT.
  *
- * Corner cases. When no task is left, the resource's entry may still lie in its executor's queue.
- * The waiter takes it out of a pool's queue; the thread of a manual or loop executor must come to
- * it. A wait that times out leaves about 100 bytes in the resource until its runner comes to them.
+ * Corner cases. A submit that is under way: another thread may still be about to help with a
+ * refused task or to cancel it, and only an await that begins after the refusal waits for that
+ * thread too.
+ *
+ * When no task is left, the resource's entry may still lie in its executor's queue. The waiter
+ * takes it out of a pool's queue; the thread of a manual or loop
+ * executor must come to it. A thread that alone drives the resource's executor goes on to drive it
+ * until the await is over, whichever thread runs the last task. A wait that times out leaves about
+ * 100 bytes in the resource until its runner comes to them.
  */
 BATON_MUST_USE int baton_resource_await(struct baton_resource *resource) BATON_NONNULL;
 BATON_MUST_USE int baton_resource_await_until(struct baton_resource *resource,
@@ -401,29 +447,38 @@ BATON_MUST_USE int baton_resource_await_until(struct baton_resource *resource,
  * is_closed: is the resource closed? An answer of true stays true. After false another thread may
  * close the resource at any time, so that a submit must handle -EPIPE all the same.
  *
- * is_idle: does no thread hold the baton, and is no task queued? The answer is true of one moment
- * of the call: another thread may submit immediately afterwards. For assertions, tests and
- * statistics. To free the resource, close and await it. A suspended resource is not idle, nor is a
- * resource whose entry lies in its executor's queue. Tasks that wait in a window (window.h) and
- * tokens (detach.h) do not keep a resource from being idle.
+ * is_idle: does no thread hold the baton, and is no task queued? For assertions, tests and
+ * statistics; to free the resource, close and await it.
  *
  * Thread safety: any thread, also inside tasks. Blocking: never.
  * Ordering: when is_idle returns true, all that the resource's tasks did before is visible.
+ *
+ * Corner cases. is_idle is true of one moment of the call: another thread may submit immediately
+ * afterwards. A suspended resource is not idle, nor is a resource whose entry lies in its
+ * executor's queue. Tasks that wait in a window (window.h) and tokens (detach.h) do not keep a
+ * resource from being idle.
+ *
  * Progress: wait-free.
  */
 bool baton_resource_is_closed(const struct baton_resource *resource) BATON_NONNULL;
 bool baton_resource_is_idle(const struct baton_resource *resource) BATON_NONNULL;
 
-/* The resource of the innermost running task of this thread, or NULL. */
+/*
+ * The resource of the innermost running task of this thread, or NULL.
+ *
+ * Thread safety: any thread, about itself. Blocking: never.
+ */
 struct baton_resource *baton_current(void);
 
 /*
  * held: does this thread hold the resource's baton, or does a caller for which it runs? True in a
  * task, and in a function that the task calls (baton_call()), on whichever thread: the caller keeps
- * its batons. A function that detaches itself (detach.h) has no callers from there on; nor has what
- * its waits run. While a caller sleeps, its batons are its function's: what the caller's own thread
- * runs in the wait does not hold them. So at most one thread is told that it holds a resource.
- * assert_held: the same as an assertion.
+ * its batons. assert_held: the same as an assertion.
+ *
+ * Thread safety: any thread, about itself. Blocking: never.
+ *
+ * Corner cases. A function that detaches itself (detach.h) has no callers from there on; nor has
+ * what its waits run.
  */
 bool baton_held(const struct baton_resource *resource) BATON_NONNULL;
 void baton_assert_held(const struct baton_resource *resource) BATON_NONNULL;
