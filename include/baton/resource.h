@@ -278,8 +278,8 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  * A thread that is in no task, and finds the resource busy, may look a few times more whether it
  * can capture the resource: for about two microseconds, or for eight where the resource is busy
  * again and again. Where looks have seldom helped, there are fewer of them. The same holds for a
- * batch, post and async. Of several threads that submit at the same moment one succeeds
- * at once. Each other thread tries again, at most five microseconds later.
+ * batch, post and async. Of several threads that submit at the same moment one
+ * succeeds at once. Each other thread tries again, at most five microseconds later.
  */
 BATON_MUST_USE int baton_submit(struct baton_resource *resource,
                                 struct baton_task *task) BATON_NONNULL;
@@ -478,7 +478,9 @@ struct baton_resource *baton_current(void);
  * Thread safety: any thread, about itself. Blocking: never.
  *
  * Corner cases. A function that detaches itself (detach.h) has no callers from there on; nor has
- * what its waits run.
+ * what its waits run. While a caller sleeps, its batons are its function's: what the caller's own
+ * thread runs in the wait does not hold them. So at most one thread is told that it holds a
+ * resource.
  */
 bool baton_held(const struct baton_resource *resource) BATON_NONNULL;
 void baton_assert_held(const struct baton_resource *resource) BATON_NONNULL;
