@@ -34,8 +34,8 @@ typedef void (*baton_post_cancelled_fn)(void *arg);
 
 /* A function instead of a task, and what is wanted of it. Zero members are the defaults. */
 struct baton_call_options {
-	baton_call_fn fn;
-	void *arg;
+	baton_call_fn fn; /* the function; required */
+	void *arg;        /* goes to fn, or to `cancelled` */
 	const struct baton_label *label;   /* NULL: none (baton/label.h) */
 	baton_post_cancelled_fn cancelled; /* a post's, an async's; NULL: none is called */
 	uint64_t timeout_ns;               /* a call's, see time.h; 0: none */
@@ -44,34 +44,39 @@ struct baton_call_options {
 };
 
 /*
- * As baton_post(), baton_async() and baton_call(). On an idle resource the function runs on this
- * thread, within the call; on a busy resource it runs on the runner's thread, or on the executor's
- * thread.
+ * As baton_post(), baton_async() and baton_call(), with options. On an idle resource the function
+ * runs on this thread, within the call; on a busy resource it runs on the runner's thread, or on
+ * the executor's thread. With `later` it runs on the executor's thread, or on that of another
+ * runner.
  *
- * later: the function runs on the executor's thread, or on that of another runner. The caller of a
- * call waits meanwhile and does not help. Only where no other thread can, the call runs the
- * function here: if this thread alone drives the executor, if the executor has refused the
- * resource, or, without timeout_ns, if all workers of the pool wait and no spare can be had.
+ * Thread safety: any thread, also inside tasks. Blocking: a call blocks.
+ * Ownership: `arg` goes to fn, or, if a post or async is accepted and then cancelled, to
+ * `cancelled`: exactly one of the two, once. The options and the label are the caller's again on
+ * return.
+ * Errors: as for these functions: no function has been called, and `arg` is the caller's.
+ *   -EINVAL     there is no function, or the lane is not below BATON_LANES_MAX.
+ *   -ETIMEDOUT  a call's function was not entered within timeout_ns; or as in baton_submit().
+ *   -ECANCELED  also: a call's tag was cancelled before its function was entered.
  *
- * cancelled: if a post or async is accepted and then cancelled (by its future, cancel_pending, a
- * tag, a bound that drops, the shutdown of its executor, a failing batch_begin), `cancelled(arg)`
- * is called instead of fn(arg): exactly one of the two, once. It is called on the same threads and
- * at the same times as config->cancelled. The future of an async may be complete before. A call
- * tells by what it returns.
+ * Corner cases. later: the caller of a call waits meanwhile and does not help. Only where no other
+ * thread can, the call runs the function here: if this thread alone drives the executor, if the
+ * executor has refused the resource, or, without timeout_ns, if all workers of the pool wait and no
+ * spare can be had.
+ *
+ * cancelled: by its future, cancel_pending, a tag, a bound that drops, the shutdown of its
+ * executor, a failing batch_begin. It is called on the same threads and at the same times as
+ * config->cancelled. The future of an async may be complete before. A call tells by what it
+ * returns.
  *
  * label: stamped during this call. If the function runs immediately, baton_tag_held() does not
  * count it, even with `hold`. A call whose tag is cancelled before its function is entered returns
  * -ECANCELED.
  *
  * timeout_ns: a call whose function is not entered within this time is withdrawn: the call returns
- * -ETIMEDOUT, and the function will not run. A call whose function has been entered waits
- * for the function, since the function may use the caller's memory. On an idle resource the
- * function runs immediately, whatever the time-out. As in all waits with a deadline, the caller
- * does not help (baton_future_wait()).
- *
- * Thread safety: any thread, also inside tasks. Blocking: a call blocks.
- * Errors: as for these functions, and -EINVAL: there is no function, or the lane is not
- * below BATON_LANES_MAX. No function has been called, and `arg` is the caller's.
+ * -ETIMEDOUT, and the function will not run. A call whose function has been entered waits for the
+ * function, since the function may use the caller's memory. On an idle resource the function runs
+ * immediately, whatever the time-out. As in all waits with a deadline, the caller does not help
+ * (baton_future_wait()).
  */
 BATON_MUST_USE int baton_post_with(struct baton_resource *resource,
                                    const struct baton_call_options *options) BATON_NONNULL;

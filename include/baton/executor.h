@@ -29,10 +29,16 @@ struct baton_job {
 	uint32_t _turn;
 };
 
-/* A job without a resource: caller's memory, given back when `run` (or `cancel`) is entered. */
 struct baton_plain_job;
+
+/* A plain job's function. The job's memory is the function's. */
 typedef void (*baton_job_fn)(struct baton_plain_job *job);
 
+/*
+ * A job without a resource: a function for an executor.
+ *
+ * Ownership: the caller's memory; baton's from the submit until `run` (or `cancel`) is entered.
+ */
 struct baton_plain_job {
 	struct baton_job job;
 	baton_job_fn _run;
@@ -45,7 +51,12 @@ struct baton_plain_job {
 		{NULL, 1, 0}, (run), (cancel)                                                      \
 	}
 
-/* The same at run time. Thread safety: the job's owner, while the job waits nowhere. */
+/*
+ * Makes a plain job. `run` is called on the executor's thread; so is `cancel`, or on the thread
+ * that has got the job from baton_pool_shutdown_now().
+ *
+ * Thread safety: the job's owner, while the job waits nowhere.
+ */
 static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_fn run,
                                         baton_job_fn cancel)
 {
@@ -58,12 +69,14 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
 
 /*
  * For executors, and for a thread that got jobs from baton_pool_shutdown_now(). run: runs the job
- * on this thread; a resource's job runs the resource's tasks: one quantum, and, if the executor
- * refuses the rest, the rest. cancel: cancels the job; the pending tasks of a resource complete as
- * cancelled, and the resource stays usable. Each job is run or cancelled, exactly once. next: the
- * next job in a list of jobs; read it before the job is run.
+ * on this thread; a resource's job runs the resource's tasks, one quantum of them. cancel: cancels
+ * the job, on this thread; the pending tasks of a resource complete as cancelled, and the resource
+ * stays usable. next: the next job in a list of jobs; read it before the job is run.
  *
  * Thread safety: any thread that has the job.
+ * Ownership: each job is run or cancelled, exactly once; the executor does not touch it afterwards.
+ *
+ * Corner cases. If the executor refuses the rest of a resource's tasks, run runs the rest, too.
  *
  * A resource's job needs a record of the thread (thread.h). If there is no memory for one, or in a
  * fork's child, the process ends (an assertion): so a thread of your own executor first calls
@@ -77,27 +90,30 @@ struct baton_job *baton_job_next(const struct baton_job *job) BATON_NONNULL;
  * Should the running task, or the running job, make room? A long task or job calls this at places
  * where it can stop. If the answer is true, it submits the rest of its work again, to its resource
  * or its pool, and returns. True:
- *   - another task of the running task's resource waits, or more than 64 awaits of the resource
- *     (those that have timed out are counted until the resource's runner comes to them);
- *   - the resource has a time limit (quantum_ns, capture_ns), and it has passed. The time of
- *     a stay is counted from the second task of the stay, or from the first call of this function
- *     during the stay;
+ *   - another task of the running task's resource waits;
+ *   - the resource has a time limit (quantum_ns, capture_ns), and it has passed;
  *   - a job waits in the executor of this thread, and no other thread of that executor is free;
  *   - the thread owns a loop executor, whose function says so (baton_loop_set_should_yield()).
- * On a thread that belongs to no executor, and drives none, only the first two count.
  *
- * Thread safety: any thread, about itself; outside tasks and jobs false. Blocking: never. Cost: no
- * atomic read-modify-write; a clock reading where there is a time limit.
+ * Thread safety: any thread, about itself; outside tasks and jobs false. Blocking: never.
+ *
+ * Corner cases. More than 64 awaits of the resource count as a task that waits (those that have
+ * timed out are counted until the resource's runner comes to them). The time of a stay is counted
+ * from the second task of the stay, or from the first call of this function during the stay. On a
+ * thread that belongs to no executor, and drives none, only the first two count.
+ *
+ * Cost: no atomic read-modify-write; a clock reading where there is a time limit.
  */
 bool baton_should_yield(void);
 
 struct baton_executor;
 
+/* What an executor does. `schedule` is required; each other operation may be NULL. */
 struct baton_executor_ops {
 	/*
-	 * Takes the job and runs it later, never inside this call. 0; or 1: taken, but no thread is
-	 * free for it at the moment (a sleeping waiter, if there is one, is then woken to help); or
-	 * a negative errno: not taken (-ESHUTDOWN: the executor has ended). Any thread; must not
+	 * Takes the job and runs it later, never inside this call. Returns 0; or 1: taken, but no
+	 * thread is free for it at the moment (a sleeping waiter, if there is one, is then woken to
+	 * help); or a negative errno: not taken (-ESHUTDOWN: the executor has ended). Any thread; must not
 	 * block.
 	 */
 	int (*schedule)(struct baton_executor *executor, struct baton_job *job);
@@ -158,9 +174,11 @@ struct baton_executor_ops {
 };
 
 /*
- * An executor must outlive the resources that use it, and every call of its operations by other
- * threads: waiters too call drive, returned, withdraw, recall and alone while they wait for a task
- * of such a resource, and submitters call returned and recall.
+ * An executor: a table of operations, and what a struct that contains this one adds.
+ *
+ * Ownership: an executor must outlive the resources that use it, and every call of its operations
+ * by other threads: waiters too call drive, returned, withdraw, recall and alone while they wait
+ * for a task of such a resource, and submitters call returned and recall.
  */
 struct baton_executor {
 	const struct baton_executor_ops *_ops;
@@ -186,9 +204,11 @@ static inline void baton_executor_init(struct baton_executor *executor,
 }
 
 /*
- * Hands a job to an executor.
+ * Hands a job to an executor, which runs it later on a thread of its own.
  *
- * Returns: 0, or the executor's refusal: the job is untouched. Thread safety: any thread.
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: the job is the executor's until it is entered; after an error, the caller's.
+ * Returns: 0, or the executor's refusal: the job is untouched. -ESHUTDOWN: the executor has ended.
  */
 static inline BATON_MUST_USE int baton_executor_schedule(struct baton_executor *executor,
                                                          struct baton_job *job)

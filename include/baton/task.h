@@ -44,19 +44,24 @@ struct baton_tag;
  * statistics tell (resource.h).
  *
  * The function runs with the resource's baton held: no other task of the resource runs meanwhile,
- * and the effects of all earlier tasks of the resource are visible. The function may submit to any
- * resource, free or resubmit its own task (unless the task's future lies in the same memory), and
- * wait for futures of other resources. The function should be short; for tasks that must block see
+ * and the effects of all earlier tasks of the resource are visible. It runs on this thread, on the
+ * runner's thread, or on the executor's thread, as the submit says. It may submit to any resource,
+ * and wait for futures of other resources. It should be short; for tasks that must block see
  * blocking.h.
  *
- * The function must return. A C++ exception that leaves it, pthread_exit in it, or the cancellation
- * of its thread would leave the resource held for ever: the process ends with a line that says so.
- * (An exception that no handler catches ends the process as always.) A longjmp out of the function
- * is not noticed.
+ * Ownership: the task's memory is the function's: it may free or resubmit its own task, unless the
+ * task's future lies in the same memory.
+ *
+ * Corner cases. The function must return. A C++ exception that leaves it, pthread_exit in it, or
+ * the cancellation of its thread would leave the resource held for ever: the process ends with a
+ * line that says so. (An exception that no handler catches ends the process as always.) A longjmp
+ * out of the function is not noticed.
  */
 typedef int (*baton_task_fn)(struct baton_task *task);
 
 /*
+ * A task: a function, and its place in a queue. Its members are private.
+ *
  * Ownership: the memory of a task belongs to baton from the accepted submit until the function is
  * entered; the memory of a task with a future, until that future is complete.
  */
@@ -67,7 +72,9 @@ struct baton_task {
 };
 
 /*
- * A task that runs `run` and, unless `future` is NULL, reports to `future`.
+ * Makes a task that runs `run` and, unless `future` is NULL, reports to `future`. `run` is called
+ * on this thread, on the runner's thread, or on the executor's thread, as the submit says.
+ *
  * Thread safety: the task's owner, while the task waits nowhere.
  */
 #define BATON_TASK_INIT(run, future)                                                               \
@@ -112,10 +119,11 @@ static inline void baton_task_init(struct baton_task *task, baton_task_fn run,
 typedef void (*baton_task_cancelled_fn)(struct baton_task *task);
 
 /*
- * Static and constant; must outlive its tasks. Use designated initialisers: members may be added,
- * and zero is the default of all members.
+ * A task type: what its tasks run, and which parts they have. Static and constant; must outlive its
+ * tasks. Use designated initialisers: members may be added, and zero is the default of all members.
  */
 struct baton_task_type {
+	/* The function of its tasks. */
 	baton_task_fn run;
 	/*
 	 * Called instead of the config's `cancelled`, on the same threads and at the same times
