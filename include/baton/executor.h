@@ -113,8 +113,8 @@ struct baton_executor_ops {
 	/*
 	 * Takes the job and runs it later, never inside this call. Returns 0; or 1: taken, but no
 	 * thread is free for it at the moment (a sleeping waiter, if there is one, is then woken to
-	 * help); or a negative errno: not taken (-ESHUTDOWN: the executor has ended). Any thread; must not
-	 * block.
+	 * help); or a negative errno: not taken (-ESHUTDOWN: the executor has ended). Any thread;
+	 * must not block.
 	 */
 	int (*schedule)(struct baton_executor *executor, struct baton_job *job);
 	/*
