@@ -375,8 +375,8 @@ void baton_continuation_function(struct baton_continuation *continuation, baton_
  *
  * Corner cases. A continuation that finds the future complete fires inside then(), perhaps before
  * those that were registered before. Where a continuation's task runs on the completing thread and
- * waits, the thread fires the continuations that are still to fire before it sleeps: so the task may
- * wait for what they do. Their tasks then go to the executors of their resources.
+ * waits, the thread fires the continuations that are still to fire before it sleeps: so the task
+ * may wait for what they do. Their tasks then go to the executors of their resources.
  *
  * Refusals. A task that its resource refuses is cancelled, and so is a job that its executor
  * refuses, on the completing thread, without the target's baton: no refusal is silent. Where
