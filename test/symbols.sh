@@ -63,7 +63,7 @@ ${CC:-cc} -Iinclude -o "$tmp/plain" "$tmp/plain.c" "$static" -lck -pthread
 nm --defined-only "$tmp/plain" | awk '{print $3}' | grep -v "^_[.]stapsdt" | sort >"$tmp/linked"
 for member in $(find src/timer src/module -name '*.c' | sed 's|.*/||; s|c$|o|'); do
 	nm -A -g --defined-only "$static" 2>/dev/null | awk -v member="$member" \
-		'index($1, ":" member ":") {print $NF}'
+		'index($1, ":" member ":") && $NF ~ /^baton/ {print $NF}'
 done | sort -u | comm -12 - "$tmp/linked" >"$tmp/modules"
 fi
 
