@@ -286,7 +286,7 @@ uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now_ns) BATON_NONN
 uint64_t baton_rules_next(const struct baton_rules *rules) BATON_NONNULL;
 
 /*
- * At most how long the task waits from the last call's `now_ns` on. 0: it does not wait.
+ * At most how long the task waits from the last call's `now_ns` on: 0 if it does not wait.
  * BATON_NEVER: that is not known (yet).
  */
 uint64_t baton_rules_estimate(const struct baton_rules *rules,
