@@ -224,7 +224,7 @@ Test(call_options, a_call_later_by_the_only_worker_runs_there, .timeout = 5)
 	fixture_pool(1);
 	baton_resource_init(&outer, &fix.config);
 	cr_assert_eq(baton_submit_later(&outer, &task), 0);
-	cr_assert_eq(baton_future_wait_until(&future, baton_after(3 * BATON_SECOND)), 0);
+	cr_assert_eq(baton_future_wait_until(&future, baton_after(60 * BATON_SECOND)), 0);
 	cr_assert_eq(seen.ran, 1);
 	cr_assert_eq(seen.status, 0);
 	resource_end(&outer);

@@ -73,7 +73,7 @@ static void sort_init(struct scene *scene, enum sort sort)
 	                                               .enter = enter,
 	                                               .leave = leave};
 	if (sort == TIMED)
-		scene->config.capture_ns = BATON_SECOND;
+		scene->config.capture_ns = 1000 * BATON_SECOND;
 	if (sort == HOOKS || sort == HOOKS_STATS) {
 		scene->config.batch_begin = scene->config.batch_end = in_hook;
 		scene->config.delay_completions = true;
