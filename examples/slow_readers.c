@@ -12,8 +12,8 @@
  *   bound    At most 50 messages wait for a client. Beyond that, a submit is refused, and the
  *            publisher drops the message. For a client that must miss nothing, the submit waits.
  *   timer    A client that takes more than a second for one message is hung up on. The epoll thread
- *            then finds that the socket takes no more, and ends the message. (A deadline of the token
- *            alone would let the next message begin in the middle of this one.)
+ *            then finds the socket shut, and ends the message. (A deadline of the token alone would
+ *            let the next message begin in the middle of this one.)
  *
  * Each client checks that it reads whole messages, in order. At the end each message has been read,
  * missed or cut off.
