@@ -189,10 +189,24 @@ void baton__tell_end(struct baton_continuation *continuation)
 		put_off_continuation(continuation, tell_end_late);
 }
 
+/* The function may free the resource: the visit ends before. If the runner has left the resource to
+ * this visitor, the function comes before what the release calls. */
+static void tell_late(struct baton_resource *resource, struct baton_task *task)
+{
+	const baton_task_cancelled_fn cancelled = baton__cancelled_of(resource, task);
+	const bool last = baton__turn_end_visit(resource); /* last touch, if false */
+	struct baton__frame frame;
+
+	baton__callback_begin(&frame);
+	baton__call_cancelled(task, cancelled);
+	baton__callback_end(&frame);
+	if (last)
+		baton__visit_go_on(resource);
+}
+
 static bool late_task(struct baton__thread *self)
 {
 	struct baton_task *task = self->late_tasks;
-	struct baton_resource *resource;
 
 	if (!task)
 		return false;
@@ -201,9 +215,7 @@ static bool late_task(struct baton__thread *self)
 		finalise_here(task);
 		return true;
 	}
-	resource = kept_resource(task);
-	tell_here(resource, task);
-	baton__visit_end(resource);
+	tell_late(kept_resource(task), task);
 	return true;
 }
 

@@ -13,7 +13,7 @@
  *    sleeps in a wait (which may be a wait for that function), otherwise when the thread's stack is
  *    unwound.
  * callback.visit: For each refused task in a thread's `late_tasks` the task's resource has a
- *    counted visit.
+ *    counted visit, which ends when the task's function is about to be called.
  * callback.told: A function that is told of an end waits for nothing, and nothing that it submits
  *    runs inside it. Its frame is deeper than each limit of depth (DEPTH_TOLD): so all that asks
  *    for the place finds the stack too deep, calls are refused, no executor is driven, and what

@@ -12,8 +12,7 @@
 
 #include <errno.h>
 
-/* The function to call when the task is cancelled; NULL: none. */
-static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resource,
+baton_task_cancelled_fn baton__cancelled_of(const struct baton_resource *resource,
                                             const struct baton_task *task)
 {
 	const struct baton_resource_config *config = baton__config(resource);
@@ -23,14 +22,17 @@ static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resourc
 	return config ? config->cancelled : NULL;
 }
 
-void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task)
+void baton__call_cancelled(struct baton_task *task, baton_task_cancelled_fn cancelled)
 {
-	baton_task_cancelled_fn cancelled = cancelled_of(resource, task);
-
 	if (cancelled && baton__of_kind(task))
 		baton__cancelled_of_kind(task, cancelled);
 	else if (cancelled)
 		cancelled(task);
+}
+
+void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task)
+{
+	baton__call_cancelled(task, baton__cancelled_of(resource, task));
 }
 
 bool baton__cancel_untold(struct baton_resource *resource, struct baton_task *task)

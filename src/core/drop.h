@@ -18,7 +18,12 @@ BATON_INLINE bool baton__tells(const struct baton_task *task)
 	return !baton__task_future(task) || baton__kind_is(task, BATON__KIND_TELLS);
 }
 
-/* Calls the `cancelled` of the task, if there is one. */
+/* Calls the `cancelled` of the task, if there is one. The resource is not touched afterwards. */
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
+
+/* The same in two halves. of: the function to call; NULL: none. call: calls it. */
+baton_task_cancelled_fn baton__cancelled_of(const struct baton_resource *resource,
+                                            const struct baton_task *task);
+void baton__call_cancelled(struct baton_task *task, baton_task_cancelled_fn cancelled);
 
 #endif

@@ -164,9 +164,7 @@ bool baton__visit_leave(struct baton_future *future, struct baton_resource *reso
 	return counted;
 }
 
-/* The runner has left, and this visitor holds the baton: for the release, or for the work that a
- * kick has brought. */
-static void go_on_as_runner(struct baton_resource *resource)
+void baton__visit_go_on(struct baton_resource *resource)
 {
 	enum baton__place place = baton__place(resource);
 	struct baton__stay stay;
@@ -189,11 +187,11 @@ static void go_on_as_runner(struct baton_resource *resource)
 void baton__visit_end(struct baton_resource *resource)
 {
 	if (baton__turn_end_visit(resource))
-		go_on_as_runner(resource);
+		baton__visit_go_on(resource);
 }
 
 void baton__visit_look(struct baton_resource *resource)
 {
 	if (BATON_UNLIKELY(baton__turn_take_over(resource)))
-		go_on_as_runner(resource);
+		baton__visit_go_on(resource);
 }

@@ -44,8 +44,11 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 /*
  * Ends a counted visit. If the runner has left, its last visitor continues as the runner: the call
  * may run anything, and may enter executors (thread.touch, thread.h).
+ * go_on: its second half, for a visitor whose baton__turn_end_visit() has returned true: it holds
+ * the baton, for the release, or for the work that a kick has brought.
  */
 void baton__visit_end(struct baton_resource *resource);
+void baton__visit_go_on(struct baton_resource *resource);
 
 /*
  * Ends a visit. `generation`: from baton__future_visit(). True: the visit was counted, and

@@ -108,3 +108,65 @@ Test(told_deep, a_stop_wait_calls_it_or_says_so, .timeout = 10)
 	cr_assert_eq(stop_at(BATON_CALLING_MAX - 1), 0);
 	cr_assert_eq(stop_at(BATON_CALLING_MAX), -EDEADLK);
 }
+
+/* ---- The `cancelled` of a refused task, too: its resource may end in it ---- */
+
+struct ending {
+	struct baton_resource resource;
+	struct baton_continuation continuation;
+	struct baton_task task;
+};
+
+static void frees(struct baton_task *task)
+{
+	struct ending *ending = baton_container_of(task, struct ending, task);
+
+	baton_resource_deinit(&ending->resource);
+	free(ending);
+	deep.status++;
+}
+
+static int does_not_run(struct baton_task *task)
+{
+	return 0;
+}
+
+static void *refuses(void *arg)
+{
+	static const struct baton_resource_config config = {.cancelled = frees};
+	struct ending *ending;
+
+	if (deep.level < deep.depth) {
+		MUST(baton_call(&deep.nest[deep.level++], refuses, NULL, NULL) == 0);
+		return NULL;
+	}
+	ending = malloc(sizeof(*ending));
+	MUST(ending);
+	baton_resource_init(&ending->resource, &config);
+	baton_resource_close(&ending->resource);
+	baton_task_init(&ending->task, does_not_run, NULL);
+	baton_continuation_task(&ending->continuation, &ending->resource, &ending->task);
+	baton_future_then(&deep.first, &ending->continuation);
+	MUST(baton_future_complete(&deep.first, 0, NULL) == 0);
+	cr_assert_eq(deep.status, deep.depth < BATON_NESTING_MAX);
+	return NULL;
+}
+
+static void refuse_at(size_t depth)
+{
+	deep = (struct deep){.depth = depth};
+	for (size_t i = 0; i < depth; i++)
+		baton_resource_init(&deep.nest[i], NULL);
+	baton_promise_init(&deep.first);
+	(void)refuses(NULL);
+	cr_assert_eq(deep.status, 1, "%zu", depth);
+	for (size_t i = 0; i < depth; i++)
+		resource_end(&deep.nest[i]);
+}
+
+Test(told_deep, a_refused_task_may_end_its_resource, .timeout = 10)
+{
+	refuse_at(0);
+	refuse_at(BATON_NESTING_MAX - 1);
+	refuse_at(BATON_NESTING_MAX);
+}
