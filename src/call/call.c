@@ -63,31 +63,25 @@ static void call_init(struct call *call, const struct baton_label *label)
 }
 
 /* The wait can never end: withdraws the call. */
-static int withdraw(struct call *call)
+static int withdraw(struct baton_future *future)
 {
 	int error;
 
-	(void)baton_future_cancel(&call->future);
+	(void)baton_future_cancel(future);
 	/* Ends: the resource's holder meets the cancelled task, or this thread unlinks the task
 	 * when the resource is queued. */
 	do {
-		baton__cancel_visit(&call->future);
-		error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER,
-		                             false);
-	} while (error && !baton__future_final(&call->future));
-	return baton_future_state(&call->future) == BATON_CANCELLED ? -EDEADLK
-	                                                            : call->future._status;
+		baton__cancel_visit(future);
+		error = baton__wait_for_call(future, BATON_FOREVER, BATON__ABORT_NEVER, false);
+	} while (error && !baton__future_final(future));
+	return baton_future_state(future) == BATON_CANCELLED ? -EDEADLK : future->_status;
 }
 
-/* Waits for a call that has been submitted. */
-static int end_call(struct call *call, bool later, void **value)
+int baton__call_end(struct baton_future *future, bool later)
 {
-	int error = baton__wait_for_call(&call->future, BATON_FOREVER, BATON__ABORT_NEVER, later);
+	int error = baton__wait_for_call(future, BATON_FOREVER, BATON__ABORT_NEVER, later);
 
-	error = error ? withdraw(call) : call->future._status;
-	if (!error && value)
-		*value = call->future._value;
-	return error;
+	return error ? withdraw(future) : future->_status;
 }
 
 /* What a call returns. A drain hook's own -EINVAL refuses no argument, and says so. */
@@ -115,6 +109,23 @@ static bool has_run(const struct baton_future *future)
 	return state == BATON_DONE || state == BATON_FAILED;
 }
 
+int baton__call_end_counted(struct baton_future *future, uint64_t deadline_ns, bool later)
+{
+	int error;
+
+	/* Ends: once the task has been entered the deadline no longer counts, and the wait ends
+	 * with the task. */
+	do {
+		error = baton__wait_for_call(future, deadline_ns, BATON__ABORT_UNLESS_RUNNING,
+		                             later);
+		deadline_ns = BATON_FOREVER;
+	} while (error && !baton__forked() && must_wait_on(future));
+	/* A function that has run has a status, even if the wait failed as the function ended. */
+	if (!error || (!baton__forked() && has_run(future)))
+		return future->_status;
+	return error != -ETIMEDOUT && !baton__forked() ? -EDEADLK : error;
+}
+
 /*
  * A call whose task does not lie on this stack. A thread that holds batons makes such a call: when
  * its wait would close a cycle (cycle.h) the call is refused, and the task stays in the inbox of a
@@ -138,18 +149,7 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 	self->in_time = outer;
 	if (error)
 		return error;
-	/* Ends: once the task has been entered the deadline no longer counts, and the wait ends
-	 * with the task. */
-	do {
-		error = baton__wait_for_call(future, deadline_ns, BATON__ABORT_UNLESS_RUNNING,
-		                             options->later);
-		deadline_ns = BATON_FOREVER;
-	} while (error && !baton__forked() && must_wait_on(future));
-	/* A function that has run has a status, even if the wait failed as the function ended. */
-	if (!error || (!baton__forked() && has_run(future)))
-		error = future->_status;
-	else if (error != -ETIMEDOUT && !baton__forked())
-		error = -EDEADLK;
+	error = baton__call_end_counted(future, deadline_ns, options->later);
 	if (!error && value)
 		*value = future->_value;
 	baton_future_unref(future);
@@ -184,7 +184,10 @@ static int call_of(struct baton_resource *resource, const struct baton_call_opti
 		baton__entry_dropped(&call.task);
 		return error;
 	}
-	return end_call(&call, options->later, value);
+	error = baton__call_end(&call.future, options->later);
+	if (!error && value)
+		*value = call.future._value;
+	return error;
 }
 
 static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,

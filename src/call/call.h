@@ -44,6 +44,16 @@ BATON_INLINE unsigned baton__call_how(const struct baton_call_options *options)
 	return options->later ? BATON__SUBMIT_LATER : 0;
 }
 
+/*
+ * The wait of a call whose task has been submitted. Returns the status of the task; -ETIMEDOUT or
+ * -EDEADLK: the task will not be entered. With `later`, another thread runs the task.
+ *
+ * end: the caller holds no baton; when this has returned, no thread touches task and future.
+ * end_counted: the future is counted, and the task may still be queued.
+ */
+int baton__call_end(struct baton_future *future, bool later);
+int baton__call_end_counted(struct baton_future *future, uint64_t deadline_ns, bool later);
+
 /* 0, or -EINVAL: a member of the options of a call, post or async is not valid. */
 int baton__options_refused(const struct baton_call_options *options);
 

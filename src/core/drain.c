@@ -182,6 +182,7 @@ static BATON_NOINLINE bool leave_queue(struct baton_resource *resource, struct b
 /* What the runner does next. */
 enum step {
 	RUN,     /* the first task of _list, for which the budget has been charged */
+	ALONE,   /* the same; the task is of KIND_ALONE, and the batch ends first */
 	FIRE,    /* the awaits that were postponed: more work follows */
 	MEET,    /* the mark at the head of _list, for which the budget has been charged */
 	SUSPEND, /* the mark at the head of _list, which overtakes: the batch ends first */
@@ -199,7 +200,7 @@ enum step {
  */
 BATON_INLINE bool ends_batch(enum step step)
 {
-	return step == FIRE || step == SUSPEND || step == LEAVE || step == REST ||
+	return step == FIRE || step == ALONE || step == SUSPEND || step == LEAVE || step == REST ||
 	       step == RELEASE || step == END;
 }
 
@@ -285,13 +286,18 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bo
 	for (;;) {
 		enum step step = next_step(stay, &word);
 
+		if ((batch || context) && step == RUN &&
+		    baton__kind_is(resource->_list, BATON__KIND_ALONE))
+			step = ALONE;
 		if (batch && ends_batch(step) && baton__batching.end(batch))
 			continue; /* an entry may have come meanwhile */
 		switch (step) {
 		case RUN:
+		case ALONE:
 			task = resource->_list;
 			resource->_list = task->_next;
-			baton__run_task(&stay->frame, resource, task, batch, context);
+			baton__run_task(&stay->frame, resource, task, step == RUN ? batch : NULL,
+			                context && step == RUN);
 			if (batch)
 				baton__batching.look(batch);
 			if (extended && leave_queue(resource, batch))

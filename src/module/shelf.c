@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/bracket.h"
 #include "core/deferred.h"
 #include "core/drain.h"
 #include "core/frame.h"
@@ -29,10 +30,15 @@ void baton__shelve(struct baton_resource *resource, enum baton__who_why why)
 {
 	struct baton__who who = baton__who_now();
 
-	BATON_ASSERT(baton__thread_holds(baton__self, resource));
 	who.why = why;
+	baton__shelve_for(resource, &who);
+}
+
+void baton__shelve_for(struct baton_resource *resource, const struct baton__who *who)
+{
+	BATON_ASSERT(baton__thread_holds(baton__self, resource));
 	baton__turn_want_shelf(resource);
-	baton__who_shelved(resource, &who);
+	baton__who_shelved(resource, who);
 	/* The release at the end of a short path then fails. */
 	baton__word_set_attention(resource);
 }
@@ -108,27 +114,43 @@ static bool many_wait(struct baton_resource *resource)
 	return task;
 }
 
-/* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
-static void go_on_unshelved(struct baton_resource *resource, bool later)
+/* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame.
+ * `held`: the holder has had the resource for one task (hold.c). */
+static void go_on_unshelved(struct baton_resource *resource, bool later, bool held)
 {
+	enum baton__place place;
+
 	/* The baton is borrowed: HELPED, or CONSUMED. */
 	if (!baton__turn_seems_held(resource) && !baton__give_back_unshelved(resource))
 		return;
 	if (release_empty(resource))
 		return;
-	baton__go_on(resource, later || many_wait(resource) ? BATON__LATER : baton__place(resource),
-	             0);
+	place = later || many_wait(resource) ? BATON__LATER : baton__place(resource);
+	if (held && place == BATON__HERE)
+		baton__go_on_captured(resource, 1, 1);
+	else
+		baton__go_on(resource, place, 0);
 }
 
-void baton__unshelve(struct baton_resource *resource, bool later)
+static void unshelve(struct baton_resource *resource, bool later, bool held)
 {
 	if (!baton__turn_unshelve(resource))
 		return; /* that was the last touch */
 	if (!baton__backlog_regain(resource, true))
 		return; /* a submitter goes on */
-	go_on_unshelved(resource, later);
+	go_on_unshelved(resource, later, held);
 	if (!later)
 		baton__deferred_check(baton__self);
+}
+
+void baton__unshelve(struct baton_resource *resource, bool later)
+{
+	unshelve(resource, later, false);
+}
+
+void baton__unshelve_held(struct baton_resource *resource)
+{
+	unshelve(resource, false, true);
 }
 
 void baton__unshelve_left(struct baton_resource *resource)
@@ -136,5 +158,5 @@ void baton__unshelve_left(struct baton_resource *resource)
 	/* The holder has left before it could shelve the baton, if its task has asked for that. */
 	if (baton__turn_is_shelving(resource) && baton__shelf_put(resource))
 		return; /* that was the last touch */
-	go_on_unshelved(resource, true);
+	go_on_unshelved(resource, true, false);
 }

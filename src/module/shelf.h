@@ -10,8 +10,11 @@
  * Called by the holder in a task of the resource, which need not be the innermost task of this
  * thread: when that task returns, the runner leaves. At most once per task. As long as no thread
  * has been told to unshelve, the holder may take the shelve back by baton__turn_unwant_shelf().
+ *
+ * shelve_for: `who` is shown as the thread that will unshelve, not this thread and its task.
  */
 void baton__shelve(struct baton_resource *resource, enum baton__who_why why);
+void baton__shelve_for(struct baton_resource *resource, const struct baton__who *who);
 
 /* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
@@ -24,6 +27,10 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
  * caller that passes `later` calls baton__deferred_check() when the resource may run here.
  */
 void baton__unshelve(struct baton_resource *resource, bool later);
+
+/* As baton__unshelve() without `later`, by a thread that has had the resource for what counts as
+ * one task. */
+void baton__unshelve_held(struct baton_resource *resource);
 
 /*
  * Continues in the place of a holder that has left the resource to this thread (lend.h). Shelves
