@@ -154,7 +154,7 @@ function check_include(line,    name, level)
 	}
 	# A public header is in the folder of the .c of its name. The types that users embed are
 	# below all folders.
-	if (line ~ /<baton\/(task|future|resource|executor)\.h>/)
+	if (line ~ /<baton\/(task|future|resource|executor|hold)\.h>/)
 		return
 	level = line ~ /"/ ? folder_of("src/" name) : defined_in[stem(name)]
 	if (level == "" || !(level in layer))

@@ -16,6 +16,7 @@
 #include <baton/epoch.h>
 #include <baton/fan_out.h>
 #include <baton/group.h>
+#include <baton/hold.h>
 #include <baton/hooks.h>
 #include <baton/io.h>
 #include <baton/label.h>

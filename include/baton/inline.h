@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include <baton/attributes.h>
+#include <baton/hold.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -57,12 +58,16 @@
 /* In `top`: a baton that is held without a frame. */
 #define BATON_INLINE_BARE UINT64_C(1)
 
+/* In `top`, with BARE: a hold (hold.h) has the baton, no function. */
+#define BATON_INLINE_HOLD UINT64_C(2)
+
 /*
  * The first members of a thread's record. Only the record's thread writes them.
  *
  * `top` says what the thread holds. 0: nothing. The address of a resource, and BATON_INLINE_BARE:
- * this resource alone, taken by a short path. BATON_INLINE_BARE alone: nothing, but the thread has
- * no record, or may not use it. Else the innermost frame (thread.h).
+ * this resource alone, taken by a short path; with BATON_INLINE_HOLD: by a hold. BATON_INLINE_BARE
+ * alone: nothing, but the thread has no record, or may not use it. Else the innermost frame
+ * (thread.h).
  */
 struct baton__thread_head {
 	uintptr_t top;
@@ -215,6 +220,22 @@ static inline BATON_INLINE_ALWAYS bool baton_inline_leave(struct baton__thread_h
 	return baton_inline_pop_release(self, resource);
 }
 
+/* Holds an idle resource, as baton_inline_enter(). False: another way is needed, or an error. */
+static inline BATON_INLINE_ALWAYS bool baton_inline_hold(struct baton__thread_head *self,
+                                                         struct baton_resource *resource,
+                                                         struct baton_hold *hold)
+{
+	if (baton_inline_seen_other(self, resource, false) || __builtin_expect(self->top != 0, 0) ||
+	    __builtin_expect(hold->_resource != NULL, 0) ||
+	    !baton_inline_capture_plain(self, resource))
+		return false;
+	/* on_fork_in_child (thread.c) reads `top` */
+	baton_inline_store_relaxed(&self->top, BATON__CAST(uintptr_t, resource) |
+	                                               BATON_INLINE_BARE | BATON_INLINE_HOLD);
+	hold->_resource = resource;
+	return true;
+}
+
 /* Is the library one that has this interface? */
 static inline BATON_INLINE_ALWAYS bool baton_inline_served(void)
 {
@@ -284,10 +305,40 @@ static inline BATON_MUST_USE BATON_NONNULL_AT(1, 2) int baton_call_inline(
 	return 0;
 }
 
+/*
+ * baton_hold() and baton_release(), inlined. All that is said of the two holds. Thread safety: as
+ * theirs. Errors: as theirs.
+ */
+static inline BATON_MUST_USE BATON_NONNULL int baton_hold_inline(struct baton_resource *resource,
+                                                                 struct baton_hold *hold)
+{
+	if (!baton_inline_served() || !baton_inline_hold(baton_inline_thread_v2, resource, hold))
+		return baton_hold(resource, hold);
+	return 0;
+}
+
+static inline BATON_MUST_USE BATON_NONNULL int baton_release_inline(struct baton_hold *hold)
+{
+	struct baton_resource *resource = hold->_resource;
+	struct baton__thread_head *self;
+
+	if (!baton_inline_served())
+		return baton_release(hold);
+	self = baton_inline_thread_v2;
+	if (self->top != (BATON__CAST(uintptr_t, resource) | BATON_INLINE_BARE | BATON_INLINE_HOLD))
+		return baton_release(hold);
+	hold->_resource = NULL;
+	if (!baton_inline_pop_release(self, resource))
+		baton_inline_end_v2(resource);
+	return 0;
+}
+
 /* `&baton_submit` and `(baton_submit)(...)` are the library's function as before. */
 #ifndef BATON_BUILDING
 #define baton_submit(...) baton_submit_inline(__VA_ARGS__)
 #define baton_call(...) baton_call_inline(__VA_ARGS__)
+#define baton_hold(...) baton_hold_inline(__VA_ARGS__)
+#define baton_release(...) baton_release_inline(__VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -21,6 +21,7 @@
 struct baton_bound;
 struct baton_continuation;
 struct baton_future;
+struct baton_hold;
 struct baton_lanes;
 struct baton_resource;
 struct baton_resource_stats;
@@ -81,6 +82,16 @@ struct baton__checks {
 	void (*enter)(struct baton_resource *resource, struct baton_task *task);
 	/* The task will not be entered. */
 	void (*drop)(struct baton_task *task);
+
+	/* ---- Of holds ---- */
+
+	void (*hold)(struct baton_resource *resource, const struct baton_hold *hold,
+	             const char *function);
+	void (*hold_many)(struct baton_resource *const *resources, size_t count,
+	                  const struct baton_hold *holds, const char *function);
+	void (*release)(const struct baton_hold *hold, const char *function);
+	/* A function of the program's has returned, around which the thread has a frame. */
+	void (*returned)(void);
 
 	/* ---- Of timers and triggers. `given`: a function is given. A fire or an arm is promised
 	 * -EINVAL where a function or a resource is missing, and is not stopped there ---- */

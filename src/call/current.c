@@ -14,14 +14,14 @@
  * callback without a baton (callback.h). */
 static struct baton__frame *frame_of_task(void)
 {
-	struct baton__frame *frame = baton__top(baton__self);
+	struct baton__frame *frame = baton__top_running(baton__self);
 
 	return frame && frame->resource ? frame : NULL;
 }
 
 BATON_EXPORT struct baton_resource *baton_current(void)
 {
-	struct baton__frame *frame = frame_of_task();
+	struct baton__frame *frame = baton__top(baton__self);
 
 	return frame ? frame->resource : NULL;
 }

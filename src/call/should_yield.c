@@ -72,7 +72,7 @@ static bool asks(struct baton_executor *executor)
 BATON_EXPORT bool baton_should_yield(void)
 {
 	struct baton__thread *self = baton__self;
-	const struct baton__frame *frame = baton__top(self);
+	const struct baton__frame *frame = baton__top_running(self);
 	struct baton_executor *executor = named(frame);
 
 	if (baton__forked())

@@ -8,6 +8,7 @@
 #include "core/config.h"
 
 #include <baton/bound.h>
+#include <baton/hold.h>
 #include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/trigger.h>
@@ -130,6 +131,52 @@ static void deadlock(void)
 		             "function must not wait; submit a task instead");
 }
 
+static void hold_given(struct baton_resource *resource, const struct baton_hold *hold,
+                       const char *function)
+{
+	baton__check_resource(resource, function);
+	if (!hold)
+		BATON_MISUSE_OF(function, baton__name(resource), "was given no hold");
+	for (size_t i = 0; i < sizeof(hold->_reserved) / sizeof(hold->_reserved[0]); i++)
+		if (hold->_reserved[i] || (!hold->_resource && hold->_how))
+			BATON_MISUSE_OF(function, baton__name(resource),
+			                "was given a hold that is not initialised: use "
+			                "BATON_HOLD_INIT, or zero it");
+}
+
+static void holds_given(struct baton_resource *const *resources, size_t count,
+                        const struct baton_hold *holds, const char *function)
+{
+	/* baton_hold_many refuses other counts itself. */
+	if (count == 0 || count > BATON_HOLD_MANY_MAX)
+		return;
+	if (!resources || !holds)
+		BATON_MISUSE(function, "the array of resources, or that of holds, is NULL");
+	for (size_t i = 0; i < count; i++)
+		hold_given(resources[i], &holds[i], function);
+}
+
+static void release_given(const struct baton_hold *hold, const char *function)
+{
+	if (!hold)
+		BATON_MISUSE(function, "the hold is NULL");
+	if (hold->_resource)
+		hold_given(hold->_resource, hold, function);
+}
+
+static void returned(void)
+{
+	const uintptr_t top = baton__self->top;
+	const struct baton__frame *frame;
+
+	if (baton__top_function(top) == top || !baton__has_record(baton__self))
+		return;
+	frame = baton__top(baton__self);
+	BATON_MISUSE_OF("baton_hold", baton__name(frame->resource),
+	                "is still held as the function returns that has taken it: call "
+	                "baton_release before");
+}
+
 const struct baton__checks baton__checks = {
 	.init = baton__check_init,
 	.resource = baton__check_resource,
@@ -150,6 +197,10 @@ const struct baton__checks baton__checks = {
 	.submits_own = baton__check_submits_own,
 	.finaliser = baton__check_finaliser,
 	.enter = baton__check_enter,
+	.hold = hold_given,
+	.hold_many = holds_given,
+	.release = release_given,
+	.returned = returned,
 	.drop = baton__check_drop,
 	.trigger_init = trigger_init,
 	.trigger_fire = trigger_fire,

@@ -221,6 +221,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	BATON_GUARD(guard);
 	BATON__CHECKED(enter(resource, task));
 	status = task->_run(task); /* last touch of the task */
+	BATON__CHECKED(returned());
 	guard = false;
 	/* A failure needs no baton__task_failed: the future tells the status, and a NORMAL resource
 	 * counts nothing.

@@ -293,6 +293,7 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 	} else {
 		result = fn(arg);
 	}
+	BATON__CHECKED(returned());
 	guard = false;
 	if (!(flags & BATON__TASK) && value)
 		*value = result;

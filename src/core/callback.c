@@ -25,6 +25,7 @@ void baton__callback_end(struct baton__frame *frame)
 {
 	struct baton__thread *self = baton__self;
 
+	BATON__CHECKED(returned());
 	if (BATON_UNLIKELY(self->top != (uintptr_t)frame))
 		return;
 	baton__frame_pop(frame);

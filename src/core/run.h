@@ -69,6 +69,7 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 		baton__run_with_future(frame, task);
 	else
 		status = task->_run(task); /* last touch of the task */
+	BATON__CHECKED(returned());
 	BATON_PROBE(task__end, resource, status);
 	if (BATON_UNLIKELY(status))
 		(void)baton__task_failed(frame, task, status, false);

@@ -156,7 +156,7 @@ BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resou
 /* ---- Transitions ---- */
 
 /*
- * capture: from the idle word `idle` to BUSY in `mode`. False: the word has changed. enter,
+ * capture: from the idle word `idle` to BUSY in `mode`. False: the word has changed. enter, hold,
  * capture_plain: as baton/inline.h has them. Only word.h and word.c capture: so the checks know
  * each resource from its first capture on.
  */
@@ -172,6 +172,13 @@ BATON_INLINE enum baton_inline_way baton__word_enter(struct baton__thread_head *
 {
 	BATON__CHECKED(use(resource));
 	return baton_inline_enter(self, resource, carries);
+}
+
+BATON_INLINE bool baton__word_hold(struct baton__thread_head *self, struct baton_resource *resource,
+                                   struct baton_hold *hold)
+{
+	BATON__CHECKED(use(resource));
+	return baton_inline_hold(self, resource, hold);
 }
 
 BATON_INLINE bool baton__word_capture_plain(struct baton__thread_head *self,

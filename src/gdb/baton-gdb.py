@@ -48,7 +48,7 @@ def held(record):
             found.append(address(frame["resource"]))
         top = int(frame["below"])
     if top > 1:
-        found.append(top - 1)  # held without a frame, see thread.top in thread.h
+        found.append(top & ~3)  # held without a frame, see thread.top in thread.h
     return found
 
 

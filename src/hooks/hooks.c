@@ -127,6 +127,7 @@ static int call_hook(const struct baton__batch *batch, int (*hook)(struct baton_
 		return hook(resource);
 	baton__context_begin(resource);
 	status = hook(resource);
+	BATON__CHECKED(returned());
 	baton__context_end(resource);
 	return status;
 }
@@ -380,7 +381,7 @@ const struct baton__batching baton__batching = {
 
 BATON_EXPORT int baton_batch_flush(void)
 {
-	struct baton__frame *frame = baton__top(baton__self);
+	struct baton__frame *frame = baton__top_running(baton__self);
 	struct baton__batch *batch;
 	void *value;
 	int status = 0;

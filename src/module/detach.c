@@ -84,7 +84,7 @@ static void unbind(struct baton__frame *frame, struct baton_detached *token)
 
 BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 {
-	struct baton__frame *frame = baton__top(baton__self);
+	struct baton__frame *frame = baton__top_running(baton__self);
 	int error;
 
 	BATON_REQUIRE(frame && frame->resource,
@@ -101,7 +101,7 @@ BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flags,
                                      uint64_t timeout_ns, struct baton_deadline *deadline)
 {
-	struct baton__frame *frame = baton__top(baton__self);
+	struct baton__frame *frame = baton__top_running(baton__self);
 	struct baton_resource *resource;
 	int error;
 

@@ -9,7 +9,7 @@
 /* The name of the running function, for `of`. The frame `outer` may be made while it runs. */
 static uintptr_t running(const struct baton__thread *self)
 {
-	const uintptr_t top = self->top;
+	const uintptr_t top = baton__top_function(self->top);
 
 	if (top == BATON_INLINE_BARE)
 		return 0; /* no baton */

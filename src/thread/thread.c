@@ -66,14 +66,17 @@ static void on_thread_exit(void *record)
 	baton__thread_detach();
 }
 
+const char baton__holding;
+
 struct baton__frame *baton__frame_make(struct baton__thread *self, uintptr_t *top)
 {
-	struct baton_resource *resource = (struct baton_resource *)(*top - BATON_INLINE_BARE);
+	struct baton_resource *resource =
+		(struct baton_resource *)(*top & ~(BATON_INLINE_BARE | BATON_INLINE_HOLD));
 
 	if (!resource)
 		return NULL;
 	self->outer.resource = resource;
-	self->outer.future = NULL;
+	self->outer.future = *top & BATON_INLINE_HOLD ? BATON__HOLDING : NULL;
 	self->outer.value = NULL;
 	baton__top_set(top, (uintptr_t)&self->outer);
 	return &self->outer;
@@ -176,6 +179,9 @@ static int set_at_exit(struct baton__thread *thread)
 /* The thread leaves its record. */
 static void check_left(const struct baton__thread *thread)
 {
+	if (BATON_UNLIKELY(thread->top) && !baton__forked() && !baton__top_function(thread->top))
+		BATON_MISUSE("pthread_exit",
+		             "the thread ends inside a hold: call baton_release first");
 	if (BATON_UNLIKELY(thread->top) && !baton__forked())
 		BATON_MISUSE("pthread_exit",
 		             "the thread ends inside a task (or was cancelled there): return from "

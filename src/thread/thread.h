@@ -45,6 +45,7 @@
 
 #include <baton/executor.h>
 #include <baton/future.h>
+#include <baton/hold.h>
 #include <baton/inline.h>
 
 #include "base/atomic.h"
@@ -63,15 +64,12 @@ struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
 
-/* One held baton. Lies on the runner's stack while the runner runs the resource, or is `outer`. */
-struct baton__frame {
-	uintptr_t below;                 /* `top` as it was before */
-	struct baton_resource *resource; /* NULL: a callback without a baton (core/callback.h) */
-	struct baton_future *future;     /* of the running task, or NULL */
-	void *value;                /* baton_set_result, or BATON__DETACHED; or a loop (firing.c) */
-	struct baton__batch *batch; /* hooks.h: set if the resource has hooks */
-	uint32_t depth; /* 1: the outermost; from BATON__DEPTH_NONE on: after a bad fork */
-};
+/* A struct baton__frame (hold.h) is one held baton. It lies on the runner's stack while the runner
+ * runs the resource, or is `outer`, or lies in a hold. */
+
+/* A frame's `future` if no function runs: a hold has the baton (module/hold.c). */
+extern const char baton__holding;
+#define BATON__HOLDING ((struct baton_future *)(uintptr_t)&baton__holding)
 
 /* One piece of help, on the helper's stack (help.c). */
 struct baton__helping {
@@ -197,8 +195,27 @@ BATON_INLINE struct baton__frame *baton__top(struct baton__thread *self)
 	return (struct baton__frame *)self->top;
 }
 
+/*
+ * As `top`, without the holds: what is meant is the innermost function. 0: the thread runs none.
+ */
+BATON_INLINE uintptr_t baton__top_function(uintptr_t top)
+{
+	/* Bounded by the number of holds. */
+	while (!(top & BATON_INLINE_BARE) && top &&
+	       ((struct baton__frame *)top)->future == BATON__HOLDING)
+		top = ((struct baton__frame *)top)->below;
+	return top & BATON_INLINE_HOLD && top & BATON_INLINE_BARE ? 0 : top;
+}
+
 /* As baton__top, and gives each baton of the thread a frame: the caller can follow `below`. */
 struct baton__frame *baton__frames(struct baton__thread *self);
+
+/* The frame of the innermost function. NULL: the thread runs none. */
+BATON_INLINE struct baton__frame *baton__top_running(struct baton__thread *self)
+{
+	(void)baton__frames(self);
+	return baton__frame_of(baton__top_function(self->top));
+}
 
 /* How many batons and callbacks the thread has on its stack; or BATON__DEPTH_NONE and more. */
 BATON_INLINE uint32_t baton__depth(const struct baton__thread *self)
@@ -322,7 +339,8 @@ BATON_INLINE bool baton__held_above(uintptr_t top, const struct baton_resource *
 	for (; top != end && (frame = baton__frame_of(top)); top = frame->below)
 		if (frame->resource == resource)
 			return true;
-	return top != end && top == ((uintptr_t)resource | BATON_INLINE_BARE);
+	return top != end &&
+	       (top & ~BATON_INLINE_HOLD) == ((uintptr_t)resource | BATON_INLINE_BARE);
 }
 
 /* Does the thread hold the resource's baton? */

@@ -236,6 +236,14 @@ static const struct function {
 	{"baton_current", {0}},
 	{"baton_held", {0}},
 	{"baton_assert_held", {0}},
+	/* baton/hold.h */
+	{"baton_hold", {WAIT, EPIPE, EALREADY, ECANCELED, EPERM, ESHUTDOWN, EAGAIN}},
+	{"baton_hold_until",
+         {WAIT_UNTIL, EPIPE, EALREADY, ECANCELED, EPERM, ESHUTDOWN, EAGAIN}},
+	{"baton_hold_many", {WAIT, EPIPE, EALREADY, ECANCELED, EPERM, ESHUTDOWN, EINVAL, EAGAIN}},
+	{"baton_hold_many_until",
+         {WAIT_UNTIL, EPIPE, EALREADY, ECANCELED, EPERM, ESHUTDOWN, EINVAL, EAGAIN}},
+	{"baton_release", {EINVAL}}, /* or what batch_end returned */
 	/* baton/suspend.h */
 	{"baton_resource_suspend_lower", {FIRST, EPIPE, EALREADY, EINVAL}},
 	{"baton_resource_suspend", {FIRST, EPIPE, EALREADY}},

@@ -71,6 +71,15 @@ static void call(void)
 		BATON_IGNORE(baton_call(&resource, nothing, NULL, &value));
 }
 
+static void hold(void)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+
+	for (int i = 0; i < TASKS; i++)
+		if (!baton_hold(&resource, &hold))
+			BATON_IGNORE(baton_release(&hold));
+}
+
 static void post(void)
 {
 	for (int i = 0; i < TASKS; i++)
@@ -161,6 +170,7 @@ static void rows_counted(void)
 	baton_resource_init(&resource, &patient);
 	baton_resource_set_stats(&resource, &stats);
 	row_idle("submit, idle, statistics", (struct counts){2, 0, 0}, submit_plain);
+	row_idle("hold and release, idle, statistics", (struct counts){2, 0, 0}, hold);
 	row_busy("submit, busy, statistics", (struct counts){2, 0, 0}, submit_plain);
 }
 
@@ -168,6 +178,7 @@ void counts_submitter(void)
 {
 	row_idle("submit, idle, no future", (struct counts){2, 0, 0}, submit_plain);
 	row_idle("call, idle", (struct counts){2, 0, 0}, call);
+	row_idle("hold and release, idle", (struct counts){2, 0, 0}, hold);
 	row_idle("submit, idle, caller's future", (struct counts){3, 0, 0}, submit_future);
 	row_idle("batch of 16, idle, no futures", (struct counts){2.0 / BATCH, 0, 0}, submit_batch);
 	row_idle("post, idle", (struct counts){2, 0, 0}, post);

@@ -16,6 +16,7 @@
 #include <baton/error.h>
 #include <baton/fan_out.h>
 #include <baton/group.h>
+#include <baton/hold.h>
 #include <baton/hooks.h>
 #include <baton/inline.h>
 #include <baton/label.h>

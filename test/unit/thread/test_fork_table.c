@@ -41,6 +41,7 @@ static struct fresh {
 	struct baton_detached token;
 	struct baton_deadline deadline;
 	struct baton_suspension suspension;
+	struct baton_hold hold;
 	struct stamped stamped;
 	struct baton_label label;
 	struct baton_tag tag;

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holds: a thread has a resource's baton between two calls, without a function of its own.
+ *
+ * An idle resource is captured, as by a bracket (core/bracket.h) that is cut in two. In a busy
+ * resource the hold submits a task, the grant. The grant shelves the resource (shelf.c), and its
+ * future wakes the thread. From then on the resource is the thread's, and the release unshelves it.
+ * So lanes, bounds, cancels, deadlines and the wait graph treat a hold as a call.
+ *
+ * The hold has a frame in the caller's memory, whose `future` is BATON__HOLDING: so the thread
+ * counts as holding the resource, and what asks for the running function passes the frame over. On
+ * the idle path the outermost hold has no frame, but BATON_INLINE_HOLD in `top` (baton/inline.h).
+ *
+ * Invariants:
+ * hold.used: A hold is in use while `_resource` is set. A hold that is not in use has `_how` 0: the
+ *    short path sets `_resource` alone.
+ * hold.granted: After the grant only the thread of the hold unshelves, once, in the release. Of
+ *    the runner that leaves and the release, the second one goes on (turn.h). The thread does not
+ *    wait for a runner that was stopped before it left. The thread touches nothing that the runner
+ *    still touches then: neither _list nor the statistics.
+ * hold.grant: One CAS on the future decides between the grant and a deadline, cancel or deadlock
+ *    (claim; baton__cancel_decide; may_abort, cycle.c). The claim comes before the shelving.
+ * hold.memory: A grant that may be withdrawn before it is unlinked lies in a node. A thread that
+ *    holds nothing, and has no deadline, is never refused while its grant is queued: its grant lies
+ *    on its stack.
+ *
+ * Linearisation points: of an idle hold, the capture; else the claim of the grant's future. Of the
+ * release, the CAS of the word, or of unshelve.
+ */
+#include <baton/hold.h>
+
+#include "base/atomic.h"
+#include "base/checked.h"
+#include "base/futex.h"
+#include "base/refused.h"
+#include "thread/node.h"
+#include "core/backlog.h"
+#include "core/bracket.h"
+#include "core/contention.h"
+#include "core/context.h"
+#include "core/submit.h"
+#include "wait/cycle.h"
+#include "call/call.h"
+#include "module/shelf.h"
+#include "module/who.h"
+
+#include <errno.h>
+
+/* `_how` of a hold. */
+#define SPECIAL 1U /* was captured in that mode (word.h) */
+#define LENT 2U    /* was captured; submitters have the queue */
+#define SHELVED 4U /* was granted: the baton is on the shelf */
+#define OPEN 8U    /* there are hooks, and batch_begin has succeeded */
+#define INSIDE 16U /* between config->enter and leave */
+
+/* ---- The frame ---- */
+
+static void push_frame(struct baton_hold *hold, struct baton_resource *resource, uint32_t how)
+{
+	struct baton__frame *frame = &hold->_frame;
+	const uint32_t depth = baton__depth(baton__self);
+
+	/* No function runs in this frame: it is as deep as the frame below. */
+	*frame = (struct baton__frame){
+		.below = baton__self->top,
+		.resource = resource,
+		.future = BATON__HOLDING,
+		.depth = depth ? depth : 1,
+	};
+	baton__top_set(&baton__self->top, (uintptr_t)frame);
+	hold->_resource = resource;
+	hold->_how = how;
+}
+
+/*
+ * The word that points to the hold's frame, or means its resource: `top`, or a `below`. NULL: this
+ * thread does not hold, or a function that has begun since has not ended.
+ */
+static uintptr_t *find_frame(const struct baton_hold *hold)
+{
+	struct baton__thread *self = baton__self;
+	uintptr_t *link = &self->top;
+
+	/* Bounded by the number of holds. */
+	for (;;) {
+		struct baton__frame *frame = baton__frame_of(*link);
+
+		if (!frame)
+			return *link == ((uintptr_t)hold->_resource | BATON_INLINE_BARE |
+			                 BATON_INLINE_HOLD)
+			               ? link
+			               : NULL;
+		if (frame->future != BATON__HOLDING)
+			return NULL;
+		if (frame->resource == hold->_resource)
+			return frame == &hold->_frame || frame == &self->outer ? link : NULL;
+		link = &frame->below;
+	}
+}
+
+static void unlink_frame(uintptr_t *link)
+{
+	const struct baton__frame *frame = baton__frame_of(*link);
+
+	baton__top_set(link, frame ? frame->below : 0);
+}
+
+/* ---- Capture and release ---- */
+
+/*
+ * May this thread touch what the resource's tasks touch? Without captures only a thread of the
+ * executor may.
+ */
+static bool may_hold(const struct baton_resource *resource)
+{
+	struct baton_executor *executor;
+
+	if (baton__capture_max(resource))
+		return true;
+	executor = baton__executor_if_any(resource);
+	return executor && (baton__self->member == executor ||
+	                    (executor->_ops->drive && executor->_ops->alone &&
+	                     executor->_ops->alone(executor)));
+}
+
+/* Captures an idle resource. */
+static bool take_idle(struct baton_resource *resource, struct baton_hold *hold)
+{
+	const uintptr_t word = baton__word(resource);
+	uintptr_t mode = BATON__NORMAL;
+
+	if (word == BATON__SPECIAL) {
+		mode = baton__mode(resource);
+		if (!baton__word_capture(resource, word, mode))
+			return false;
+	} else if (word != BATON__NORMAL ||
+	           !baton__word_capture_plain(&baton__self->head, resource)) {
+		return false;
+	}
+	push_frame(hold, resource, mode == BATON__SPECIAL ? SPECIAL : 0);
+	if (mode == BATON__SPECIAL) {
+		baton__stats_entered(baton__stats(resource), (uintptr_t)baton_hold);
+		if (baton__backlog_lend(resource))
+			hold->_how |= LENT;
+	}
+	return true;
+}
+
+/* The baton goes on; the frame is gone. */
+static void pass_on(struct baton_resource *resource, uint32_t how)
+{
+	const uintptr_t mode = how & SPECIAL ? BATON__SPECIAL : BATON__NORMAL;
+
+	if (how & SHELVED)
+		baton__unshelve_held(resource); /* last touch */
+	else if (baton__self->deferred || how & LENT || !baton_inline_release(resource, mode))
+		baton__go_on_captured(resource, 1, 1);
+}
+
+/* ---- Hooks and context ---- */
+
+/* Calls batch_begin or batch_end in a context of its own (hooks.c). */
+static int hold_hook(struct baton_resource *resource, int (*hook)(struct baton_resource *resource))
+{
+	int status;
+
+	if (!hook)
+		return 0;
+	baton__context_begin(resource);
+	status = hook(resource);
+	baton__context_end(resource);
+	return status;
+}
+
+/* The thread has the baton. A status: batch_begin has failed. */
+static int begin_hold(struct baton_resource *resource, struct baton_hold *hold)
+{
+	if (baton__hooked(resource)) {
+		int status = hold_hook(resource, baton__config(resource)->batch_begin);
+
+		if (status)
+			return status;
+		hold->_how |= OPEN;
+	}
+	if (baton__has_context(resource)) {
+		baton__context_enter(resource);
+		hold->_how |= INSIDE;
+	}
+	return 0;
+}
+
+/* Gives the baton of a hold back, whose frame is at `link`. Returns batch_end's status. */
+static int end_hold(struct baton_hold *hold, uintptr_t *link)
+{
+	struct baton_resource *resource = hold->_resource;
+	const uint32_t how = hold->_how;
+	int status = 0;
+
+	if (how & INSIDE)
+		baton__context_leave(resource);
+	if (how & OPEN)
+		status = hold_hook(resource, baton__config(resource)->batch_end);
+	if (how & SPECIAL)
+		baton__stats_executed(baton__stats(resource));
+	hold->_resource = NULL;
+	hold->_how = 0;
+	unlink_frame(link);
+	pass_on(resource, how);
+	return status;
+}
+
+/* Begins a hold whose frame is the innermost; undoes the hold if batch_begin has failed. */
+static int begin_hold_or_undo(struct baton_resource *resource, struct baton_hold *hold)
+{
+	int status = begin_hold(resource, hold);
+
+	if (status)
+		(void)end_hold(hold, &baton__self->top);
+	return status;
+}
+
+/* ---- The grant ---- */
+
+struct grant {
+	struct baton__counted counted;
+	struct baton_task task;
+	struct baton__who who;
+};
+
+_Static_assert(sizeof(struct grant) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(offsetof(struct grant, counted) == 0, "unref frees the node by its future");
+
+/* The runner has reached the grant: when this task has returned, the runner leaves. */
+static int shelve_for(struct baton_task *task)
+{
+	baton__shelve_for(baton__top(baton__self)->resource,
+	                  &baton_container_of(task, struct grant, task)->who);
+	return 0;
+}
+
+static const struct baton_task_type grant_type = {
+	.run = shelve_for,
+	.future = BATON_TASK_PLACE(struct grant, task, counted.future),
+	._flags = BATON__KIND_HAS_FUTURE | BATON__KIND_ALONE,
+};
+
+static int submit_grant(struct baton_resource *resource, struct grant *grant, uint64_t deadline_ns)
+{
+	struct baton__thread *self = baton__self;
+	const struct baton__in_time in_time = {&grant->task, deadline_ns};
+	const struct baton__in_time *outer = self->in_time;
+	int error;
+
+	grant->who = baton__who_now();
+	baton__type_set(&grant->task, &grant_type);
+	/* A bound may have the submit wait for room. */
+	if (deadline_ns != BATON_FOREVER)
+		self->in_time = &in_time;
+	error = baton__submit(resource, &grant->task, 0);
+	self->in_time = outer;
+	return error;
+}
+
+/* hold.memory: with a node. */
+static int await_counted(struct baton_resource *resource, uint64_t deadline_ns)
+{
+	struct grant *grant = baton__node_alloc(sizeof(*grant));
+	struct baton_future *future;
+	int error;
+
+	if (!grant)
+		return -ENOMEM;
+	grant->counted = (struct baton__counted){.references = 1};
+	future = &grant->counted.future;
+	/* unshared: not submitted yet */
+	future->_state = BATON__FUTURE_COUNTED;
+	error = submit_grant(resource, grant, deadline_ns);
+	if (error) {
+		baton__node_free(grant);
+		return error;
+	}
+	error = baton__call_end_counted(future, deadline_ns, false);
+	baton_future_unref(future);
+	return error;
+}
+
+/* hold.memory: on the stack. */
+static int await_here(struct baton_resource *resource)
+{
+	struct grant grant = {.counted = {.future = BATON_FUTURE_INIT}};
+	int error = submit_grant(resource, &grant, BATON_FOREVER);
+
+	return error ? error : baton__call_end(&grant.counted.future, false);
+}
+
+/* ---- A hold that waits ---- */
+
+/* The holder stands back from a busy resource until it is idle, as a caller does (call.c). */
+static bool take_when_idle(struct baton_resource *resource, struct baton_hold *hold)
+{
+	struct baton__stand_back_call looks;
+
+	if (take_idle(resource, hold))
+		return true;
+	if (!baton__stand_back_call_begin(resource, &looks))
+		return false;
+	while (baton__stand_back_call_look(resource, &looks)) {
+		if (take_idle(resource, hold)) {
+			baton__stand_back_call_learn(baton__self, false);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int await_grant(struct baton_resource *resource, uint64_t deadline_ns)
+{
+	const uint32_t given = baton__self->learnt.cpu_given;
+	int error = baton__cycle_if_held(baton__self->called, resource, false);
+
+	if (error)
+		return error;
+	if (baton__word_is_closed(baton__word(resource)))
+		return -EPIPE;
+	if (baton__is_past(deadline_ns))
+		return -ETIMEDOUT;
+	if (baton__must_not_wait())
+		return -EDEADLK;
+	error = deadline_ns == BATON_FOREVER && !baton__self->top
+	                ? await_here(resource)
+	                : await_counted(resource, deadline_ns);
+	if (baton__self->learnt.cpu_given != given)
+		baton__stand_back_call_learn(baton__self, true);
+	return error;
+}
+
+static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct baton_hold *hold,
+                                     uint64_t deadline_ns)
+{
+	int error = baton__has_record(baton__self) ? 0 : baton__thread_attach();
+
+	if (error)
+		return error;
+	if (hold->_resource)
+		return -EALREADY;
+	if (!may_hold(resource))
+		return -EPERM;
+	if (!take_when_idle(resource, hold)) {
+		error = await_grant(resource, deadline_ns);
+		if (error)
+			return error;
+		push_frame(hold, resource, SHELVED);
+	}
+	return begin_hold_or_undo(resource, hold);
+}
+
+BATON_EXPORT int baton_hold(struct baton_resource *resource, struct baton_hold *hold)
+{
+	BATON__CHECKED(hold(resource, hold, __func__));
+	if (BATON_LIKELY(baton__word_hold(&baton__self->head, resource, hold)))
+		return 0;
+	return BATON__ANSWER(resource, hold_other(resource, hold, BATON_FOREVER));
+}
+
+BATON_EXPORT int baton_hold_until(struct baton_resource *resource, struct baton_hold *hold,
+                                  uint64_t deadline_ns)
+{
+	BATON__CHECKED(hold(resource, hold, __func__));
+	return BATON__ANSWER(resource, hold_other(resource, hold, deadline_ns));
+}
+
+BATON_EXPORT int baton_release(struct baton_hold *hold)
+{
+	BATON__CHECKED(release(hold, __func__));
+
+	struct baton_resource *resource = hold->_resource;
+	uintptr_t *link;
+
+	if (!resource)
+		return baton__refused("baton_release: the hold is not in use");
+	link = find_frame(hold);
+	if (BATON_UNLIKELY(baton__forked())) {
+		if (link)
+			unlink_frame(link);
+		*hold = (struct baton_hold)BATON_HOLD_INIT;
+		return 0;
+	}
+	BATON_REQUIRE_OF(link, baton__name(resource),
+	                 "is not held by this hold here: release a hold on the thread, and in the "
+	                 "function, that has taken it");
+	return end_hold(hold, link);
+}
+
+/* ---- Several resources ---- */
+
+/* Sorts the numbers of the resources by their addresses. -EINVAL: a resource is named twice. */
+static int sort(struct baton_resource *const *resources, size_t count, uint8_t *order)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i;
+
+		for (; at > 0 && (uintptr_t)resources[order[at - 1]] > (uintptr_t)resources[i];
+		     at--)
+			order[at] = order[at - 1];
+		if (at > 0 && resources[order[at - 1]] == resources[i])
+			return baton__refused("baton_hold_many*: a resource is named twice");
+		order[at] = (uint8_t)i;
+	}
+	return 0;
+}
+
+static int hold_many(struct baton_resource *const *resources, size_t count,
+                     struct baton_hold *holds, uint64_t deadline_ns)
+{
+	uint8_t order[BATON_HOLD_MANY_MAX];
+	size_t held = 0;
+	int error;
+
+	if (count == 0 || count > BATON_HOLD_MANY_MAX)
+		return baton__refused("baton_hold_many*: count is 0, or above BATON_HOLD_MANY_MAX");
+	error = sort(resources, count, order);
+	for (size_t i = 0; !error && i < count; i++)
+		if (holds[i]._resource)
+			error = -EALREADY;
+	if (error)
+		return error;
+	while (!error && held < count) {
+		error = hold_other(resources[order[held]], &holds[order[held]], deadline_ns);
+		held += !error;
+	}
+	/* The status of batch_end says nothing: nothing was done in the batch. */
+	while (error && held > 0)
+		(void)end_hold(&holds[order[--held]], &baton__self->top);
+	return error;
+}
+
+BATON_EXPORT int baton_hold_many(struct baton_resource *const *resources, size_t count,
+                                 struct baton_hold *holds)
+{
+	BATON__CHECKED(hold_many(resources, count, holds, __func__));
+	return hold_many(resources, count, holds, BATON_FOREVER);
+}
+
+BATON_EXPORT int baton_hold_many_until(struct baton_resource *const *resources, size_t count,
+                                       struct baton_hold *holds, uint64_t deadline_ns)
+{
+	BATON__CHECKED(hold_many(resources, count, holds, __func__));
+	return hold_many(resources, count, holds, deadline_ns);
+}
