@@ -78,6 +78,17 @@ void suspended_at_exit(void);
 
 /* misuses_invalid.c: no misuses, but calls that a header promises to refuse */
 void refused_as_promised(void);
+void hold_outlives_task(void);
+void hold_outlives_queued_task(void);
+void hold_outlives_call(void);
+void hold_outlives_hook(void);
+void hold_outlives_callback(void);
+void hold_outlives_thread(void);
+void released_elsewhere(void);
+void released_inside_a_task(void);
+void hold_copied(void);
+void hold_not_initialised(void);
+void deinit_while_held(void);
 
 /* misuses_refused.c: no misuses, but lists of what was refused */
 void refused_at_exit(void);

@@ -92,6 +92,28 @@ static void call_inlined(unsigned n)
 		BATON_IGNORE(baton_call_inline(&resource, count, NULL, NULL));
 }
 
+static void hold(unsigned n)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+
+	for (unsigned i = 0; i < n; i++) {
+		BATON_IGNORE((baton_hold)(&resource, &hold));
+		counter++;
+		BATON_IGNORE((baton_release)(&hold));
+	}
+}
+
+static void hold_inlined(unsigned n)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+
+	for (unsigned i = 0; i < n; i++) {
+		BATON_IGNORE(baton_hold_inline(&resource, &hold));
+		counter++;
+		BATON_IGNORE(baton_release_inline(&hold));
+	}
+}
+
 static void post(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -109,6 +131,8 @@ static const struct path {
 	{"pthread_mutex", lock, 0, false, false, false},
 	{"submit, idle, inlined", submit_inlined, 41, false, false, false},
 	{"call, idle, inlined", call_inlined, 37, false, false, false},
+	{"hold, idle, inlined", hold_inlined, 42, false, false, false},
+	{"hold, idle", hold, 90, false, false, false},
 	{"submit, idle", submit, 47, false, false, false},
 	{"call, idle", call, 51, false, false, false},
 	{"post, idle", post, 47, false, false, false},
