@@ -40,6 +40,7 @@
 #include "core/context.h"
 #include "core/submit.h"
 #include "wait/cycle.h"
+#include "wait/linger.h"
 #include "call/call.h"
 #include "module/shelf.h"
 #include "module/who.h"
@@ -295,27 +296,30 @@ static int await_here(struct baton_resource *resource)
 
 /* ---- A hold that waits ---- */
 
-/* The holder stands back from a busy resource until it is idle, as a caller does (call.c). */
-static bool take_when_idle(struct baton_resource *resource, struct baton_hold *hold)
+/* The thread stands back from a busy resource, as a caller does (call.c), then lingers. */
+static bool take_when_idle(struct baton_resource *resource, struct baton_hold *hold,
+                           uint64_t deadline_ns)
 {
 	struct baton__stand_back_call looks;
+	struct baton__linger linger;
 
 	if (take_idle(resource, hold))
 		return true;
-	if (!baton__stand_back_call_begin(resource, &looks))
+	if (baton__is_past(deadline_ns) || baton__thread_holds(baton__self, resource))
 		return false;
-	while (baton__stand_back_call_look(resource, &looks)) {
-		if (take_idle(resource, hold)) {
-			baton__stand_back_call_learn(baton__self, false);
+	if (baton__stand_back_call_begin(resource, &looks))
+		while (baton__stand_back_call_look(resource, &looks))
+			if (take_idle(resource, hold))
+				return true;
+	baton__linger_begin(&linger, deadline_ns);
+	while (baton__linger_look(resource, &linger))
+		if (take_idle(resource, hold))
 			return true;
-		}
-	}
 	return false;
 }
 
 static int await_grant(struct baton_resource *resource, uint64_t deadline_ns)
 {
-	const uint32_t given = baton__self->learnt.cpu_given;
 	int error = baton__cycle_if_held(baton__self->called, resource, false);
 
 	if (error)
@@ -326,12 +330,9 @@ static int await_grant(struct baton_resource *resource, uint64_t deadline_ns)
 		return -ETIMEDOUT;
 	if (baton__must_not_wait())
 		return -EDEADLK;
-	error = deadline_ns == BATON_FOREVER && !baton__self->top
-	                ? await_here(resource)
-	                : await_counted(resource, deadline_ns);
-	if (baton__self->learnt.cpu_given != given)
-		baton__stand_back_call_learn(baton__self, true);
-	return error;
+	return deadline_ns == BATON_FOREVER && !baton__self->top
+	               ? await_here(resource)
+	               : await_counted(resource, deadline_ns);
 }
 
 static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct baton_hold *hold,
@@ -345,7 +346,7 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 		return -EALREADY;
 	if (!may_hold(resource))
 		return -EPERM;
-	if (!take_when_idle(resource, hold)) {
+	if (!take_when_idle(resource, hold, deadline_ns)) {
 		error = await_grant(resource, deadline_ns);
 		if (error)
 			return error;

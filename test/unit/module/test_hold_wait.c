@@ -57,6 +57,14 @@ static void holder_start(struct holder *holder, struct baton_resource *resource)
 	until_at_least(&holder->tid, 1);
 }
 
+/* Returns when the thread waits in its turn, asleep: it has stood back before. */
+static void until_in_turn(const struct holder *holder)
+{
+	while (!(__atomic_load_n(&holder->resource->_word, __ATOMIC_RELAXED) >> 3))
+		sched_yield();
+	until_asleep(holder->tid);
+}
+
 static void holder_end(struct holder *holder)
 {
 	gate_open(&holder->leave);
@@ -73,7 +81,7 @@ Test(hold_wait, the_grant_comes_after_the_task_that_runs, .timeout = 10)
 
 	occupy(&occupant, &resource);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	cr_assert_neq(sem_trywait(&holder.held), 0);
 	release(&occupant);
 	gate_pass(&holder.held);
@@ -98,7 +106,7 @@ Test(hold_wait, a_thread_that_holds_another_resource_waits_with_a_node, .timeout
 
 	occupy(&occupant, &resource);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	release(&occupant);
 	gate_pass(&holder.held);
 	cr_assert_eq(holder.status, 0);
@@ -135,7 +143,7 @@ Test(hold_wait, cancel_pending_cancels_a_hold_that_waits, .timeout = 10)
 
 	occupy(&occupant, &resource);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
 	release(&occupant);
 	gate_pass(&holder.held);
@@ -153,7 +161,7 @@ Test(hold_wait, a_hold_that_waits_when_the_resource_is_closed_is_served, .timeou
 
 	occupy(&occupant, &resource);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	cr_assert_eq(baton_resource_close(&resource), 0);
 	cr_assert_eq(baton_hold(&resource, &hold), -EPIPE);
 	release(&occupant);
@@ -172,7 +180,7 @@ Test(hold_wait, a_suspended_resource_is_held_when_it_is_resumed, .timeout = 10)
 
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	cr_assert_neq(sem_trywait(&holder.held), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	gate_pass(&holder.held);
@@ -262,7 +270,7 @@ Test(hold_wait, in_a_resource_with_lanes_it_is_of_lane_0, .timeout = 10)
 					     .fn = times_ten, .arg = &counter, .label = &low}),
 	             0);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	release(&occupant);
 	gate_pass(&holder.held);
 	cr_assert_eq(counter, 1);
@@ -281,7 +289,7 @@ Test(hold_wait, statistics_count_one_executed_task, .timeout = 10)
 	baton_resource_set_stats(&resource, &stats);
 	occupy(&occupant, &resource);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	release(&occupant);
 	gate_pass(&holder.held);
 	holder_end(&holder);
@@ -352,7 +360,7 @@ Test(hold_wait, hooks_and_context_are_called_around_the_hold_on_its_thread, .tim
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_submit(&resource, &tasks[0]), 0);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	cr_assert_eq(baton_submit(&resource, &tasks[1]), 0);
 	release(&occupant);
 	gate_pass(&holder.held);
@@ -376,7 +384,7 @@ Test(hold_wait, a_batch_begin_that_fails_after_the_grant_gives_the_baton_on, .ti
 	baton_resource_init(&resource, &hooked_config);
 	occupy(&occupant, &resource);
 	holder_start(&holder, &resource);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	begin_status = -ENOSPC;
 	release(&occupant);
 	gate_pass(&holder.held);
@@ -397,7 +405,7 @@ Test(hold_wait, two_holds_in_opposite_orders_are_a_cycle_that_is_named, .timeout
 
 	cr_assert_eq(baton_hold(&resources[0], &holds[0]), 0);
 	holder_start(&holder, &resources[0]);
-	until_asleep(holder.tid);
+	until_in_turn(&holder);
 	cr_assert_eq(baton_hold(&resources[1], &holds[1]), -EDEADLK);
 	cr_assert_eq(baton_deadlock_cycle(links, 2), 2);
 	cr_assert_eq(links[0].resource, &resources[1]);

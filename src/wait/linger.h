@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread stands back for long, before it asks for the baton in its turn. See linger.c. */
+#ifndef BATON_SRC_LINGER_H
+#define BATON_SRC_LINGER_H
+
+#include "core/resource.h"
+#include "wait/yield.h"
+
+struct baton__linger {
+	struct baton__yields yields;
+	uint64_t until_ns; /* no look comes after that time */
+	uint64_t sleep_ns; /* the next sleep */
+	uint32_t left;     /* yields */
+	uint32_t queued;   /* so many looks in a row have found entries in the inbox */
+};
+
+/* Begins. `deadline_ns`: the caller's. */
+void baton__linger_begin(struct baton__linger *linger, uint64_t deadline_ns);
+
+/*
+ * Gives the CPU away until the resource seems idle. True: it is: the caller tries to capture it,
+ * and may look again. False: the caller asks for the baton in its turn.
+ */
+bool baton__linger_look(const struct baton_resource *resource, struct baton__linger *linger);
+
+#endif
