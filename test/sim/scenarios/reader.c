@@ -248,44 +248,49 @@ SIM_SCRIPT(reader_help, 1, "waiters help, and lead no others",
 /* ---- The party ---- */
 
 SIM_SCRIPT(reader_party, 2, "those that wait together, with one helper and a writer behind",
-           "readers; queued a; futures b c d; reads b c"
+           "readers; futures b c; reads b c"
            "| A: attach; help; help"
-           "| works; submit b c d; drive; help")
+           "| works; later a b c d; drive; help")
 
 SIM_SCRIPT(reader_party_2, 1, "the same with two helpers",
-           "readers; queued a; reads b c d"
+           "readers; reads b c d"
            "| A: attach; help | B: attach; help"
-           "| works; submit b c d e; drive; help")
+           "| works; later a b c d e; drive; help")
 
 SIM_SCRIPT(reader_party_join, 2, "another joins the party, or waits behind the writer",
-           "readers; queued a; reads b c e"
+           "readers; reads b c e"
            "| A: attach; help | B: attach; submit e"
-           "| works; submit b c; drive; help; submit d")
+           "| works; later a b c; drive; help; submit d")
 
-SIM_SCRIPT(reader_party_twice, 1, "two parties: an old invitation meets the next party",
-           "readers; queued a; reads b c e f"
+SIM_SCRIPT(reader_party_twice, 2, "two parties: an old invitation meets the next party",
+           "readers; reads a b d e"
            "| A: attach; help | B: attach; help"
-           "| works; submit b c d e f; drive; help")
+           "| works; later a b c d e; drive; help")
 
 SIM_SCRIPT(reader_party_cancel, 2, "readers that are taken along are cancelled until they begin",
-           "readers; queued a; futures b c; reads b c"
-           "| A: attach; help | b: start B | B: attach; cancel c"
-           "| works; submit b c d; drive; help")
+           "readers; futures b c; reads a b c"
+           "| A: attach; help | a: start B | B: attach; cancel c"
+           "| works; later a b c d; drive; help")
 
 SIM_SCRIPT(reader_party_shutdown, 2, "the invitation is cancelled, beside the next one",
-           "readers; queued a; reads b c e f"
+           "readers; reads a b d e"
            "| A: attach; cancel_job; cancel_job"
-           "| works; submit b c d e f; drive; help")
+           "| works; later a b c d e; drive; help")
 
 SIM_SCRIPT(reader_party_refused, 1, "no worker comes: the leader runs them all",
-           "readers; refuse_offers; queued a; reads b c e"
+           "readers; refuse_offers; reads a b d"
            "| A: attach; help"
-           "| works; submit b c d e; drive")
+           "| works; later a b c d; drive")
 
 SIM_SCRIPT(reader_party_end, 2, "the readers end while the invitation is on its way",
-           "readers; queued a; reads b c"
+           "readers; reads a b"
            "| A: attach; help"
-           "| works; submit b c; drive")
+           "| works; later a b; drive")
+
+SIM_SCRIPT(reader_party_counts, 2, "statistics count each once",
+           "count_readers; readers; reads a b c"
+           "| A: attach; help | B: attach; submit d"
+           "| works; later a b c; drive; help")
 
 /* ---- Frozen ---- */
 
@@ -299,6 +304,6 @@ SIM_SCRIPT_FROZEN(reader_frozen_writer, "a writer that is stopped",
                   "| A: attach; submit a | B: attach; submit b | C: attach; submit c d")
 
 SIM_SCRIPT_FROZEN(reader_frozen_helper, "a worker that is stopped with the invitation",
-                  "readers; queued a; reads b c e f"
-                  "| A: attach; help | B: attach; submit e f"
-                  "| works; submit b c d; drive; help")
+                  "readers; reads a b d e"
+                  "| A: attach; help | B: attach; submit d e"
+                  "| works; later a b c; drive; help")
