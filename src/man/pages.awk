@@ -239,6 +239,7 @@ function write_macro(text,	at, parameters, n, parts, k)
 	put(".Fc")
 }
 
+# The code in the header's first comment goes to the page's end, so that its text is on one screen.
 function write_header_page(	i, k, any, saved)
 {
 	begin_page("baton-" header, "baton-" header, 7)
@@ -250,7 +251,10 @@ function write_header_page(	i, k, any, saved)
 	put(".Sh SYNOPSIS")
 	put(".In baton/" header ".h")
 	put(".Sh DESCRIPTION")
+	examples = ""
+	keep_examples = 1
 	write_text(before_corners(title))
+	keep_examples = 0
 	saved = corners
 	any = 0
 	for (i = 1; i <= items; i++) {
@@ -285,6 +289,10 @@ function write_header_page(	i, k, any, saved)
 		}
 	if (any)
 		put(".El")
+	if (examples != "") {
+		put(".Sh EXAMPLES")
+		put_lines(examples)
+	}
 	corners = saved
 	write_corners()
 	put(".Sh SEE ALSO")

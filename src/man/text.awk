@@ -168,6 +168,10 @@ function write_figure(text,	n, lines, k, shown, row, tag, width)
 		shown = ".Bl -tag -width " (width == "" ? "Ds" : width) " -compact\n" shown \
 			marked(row) ".El\n"
 	}
+	if (keep_examples && text ~ /\t/) {
+		examples = examples shown
+		return
+	}
 	if (label != "") {
 		label_text[labels] = label_text[labels] shown
 		return
