@@ -34,15 +34,23 @@
  *   stats_read                    |                              |
  *   init, deinit, admitted_init   | nothing                      | the owner
  *
- * The way of an entry. The entry arrives, and waits until the rules let it start. (An interactive
- * entry that cannot start is denied.) Then its function runs, as a task of the entry's resource. A
- * task that detaches itself (detach.h) lasts until its token is complete.
+ * The way of an entry. The entry arrives, and waits until the rules let it start. Then its
+ * function runs, as a task of the entry's resource, on the executor's thread. (An interactive entry
+ * that cannot start is denied.)
  *
- * Threads. The function of an entry takes up a backend, not a worker of its pool: it runs as
- * between baton_blocking_begin() and baton_blocking_end() (blocking.h). So entries run beside each
- * other as far as the limits allow, and are told to stop, however few workers the pool has. For
- * that, workers and spares together must be more than limit 0: where none is free, tasks are told
- * late, or never.
+ * Ownership: an entry is baton's from its arrival until `gone` is complete. Outcome and end are two
+ * things, since a stopped task may go on for a while:
+ *   outcome  the status is known: the task returned, was stopped, denied, withdrawn or refused.
+ *   gone     baton touches the entry no more, its function has returned, and its memory is the
+ *            caller's. Comes after the outcome.
+ * `gone` completes for each entry that arrived, whatever became of it, provided that its function
+ * returns (or its token is completed).
+ *
+ * Corner cases. Threads. The function of an entry takes up a backend, not a worker of its pool: it
+ * runs as between baton_blocking_begin() and baton_blocking_end() (blocking.h). So entries run
+ * beside each other as far as the limits allow, and are told to stop, however few workers the pool
+ * has. For that, workers and spares together must be more than limit 0: where none is free, tasks
+ * are told late, or never.
  *
  * Stop. A running task is told to stop if its time is over, if the rules halt it for another task,
  * or if it is withdrawn. `outcome` fails at that moment, with the reason. The task is told by
@@ -51,13 +59,6 @@
  *
  * Overrun. A stopped task that has not returned after the grace overruns: the callback `overrun` is
  * called. Whether the task keeps its backend until it returns is an option (`stuck`, rules.h).
- *
- * Lifetime of an entry. Outcome and end are two things, since a stopped task may go on for a while:
- *   outcome  the status is known: the task returned, was stopped, denied, withdrawn or refused.
- *   gone     baton touches the entry no more, its function has returned, and its memory is the
- *            caller's. Comes after the outcome.
- * `gone` completes for each entry that arrived, whatever became of it, provided that its function
- * returns (or its token is completed).
  *
  * Time is that of the wheel of timers. The wheel's ticks stop tasks and renew estimates. On a
  * virtual clock the same calls lead to the same decisions.

@@ -23,13 +23,13 @@
  *   refresh, dump, trace_*      |                                |
  *   create, destroy             | nothing                        | the owner
  *
+ * Corner cases. Times: of the tasks that wait one at a time is measured, from its submit to its
+ * entry; of a resource with lanes one in each lane. The fourth lane and all lower ones count as one
+ * lane. For moments it is not known how long a lane's oldest task has waited; see also `oldest_ns`
+ * of the statistics (resource.h).
+ *
  * Cost: that of statistics, and a few plain stores for each task; the clock is read for one task in
  * 64, and for one waiting task at a time. A resource that has not joined pays nothing.
- *
- * Times: of the tasks that wait one at a time is measured, from its submit to its entry; of a
- * resource with lanes one in each lane. The fourth lane and all lower ones count as one lane.
- * For moments it is not known how long a lane's oldest task has waited; see also `oldest_ns` of the
- * statistics (resource.h).
  *
  * Source: a scoreboard in shared memory, as Apache's and HAProxy's; histograms as HdrHistogram's:
  * a shown time differs from the measured one by at most a sixteenth.

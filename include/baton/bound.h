@@ -18,14 +18,6 @@
  * A task gets its bytes and its lane from its label (baton/label.h). A task without a label is a
  * task of lane 0, and has no bytes.
  *
- * What counts: a task waits from its acceptance until it is entered or cancelled. The running task
- * does not wait. A task for which its submitter has captured the resource does not wait either: it
- * runs immediately, and no bound refuses it. A task of a window (window.h) counts while it waits
- * in its window, too. A mark (await, close_then, cancel_pending) is no task.
- *
- * Control tasks: a timer that does not repeat is lost when its run is refused. Where such tasks
- * must not be lost and the bound counts tasks, give the bulk a lower lane and exempt lane 0.
- *
  *                              | may run beside          | from
  *   submits to the resource    | everything but the rest | any thread; with WAIT they may block
  *   stats_read                 | everything but the rest | any thread
@@ -38,6 +30,14 @@
  * pays nothing.
  * Source: bounded queues' policies as brokers and reactive streams have them (refuse, drop the
  * newest, drop the oldest); high and low watermarks as in Netty's channels.
+ *
+ * Corner cases. What counts: a task waits from its acceptance until it is entered or cancelled. The
+ * running task does not wait. A task for which its submitter has captured the resource does not
+ * wait either: it runs immediately, and no bound refuses it. A task of a window (window.h) counts
+ * while it waits in its window, too. A mark (await, close_then, cancel_pending) is no task.
+ *
+ * Control tasks: a timer that does not repeat is lost when its run is refused. Where such tasks
+ * must not be lost and the bound counts tasks, give the bulk a lower lane and exempt lane 0.
  */
 #ifndef BATON_BOUND_H
 #define BATON_BOUND_H

@@ -19,7 +19,15 @@
  *		return NULL;
  *	}
  *
- * The value travels from the thread, or from the function that finds it,
+ * Lifetime: baton copies the pointer and nothing else. The value must live until each function that
+ * finds it has returned. A program that counts references takes one before each submit, and gives
+ * it back in the function, and in the `cancelled` in its place.
+ *
+ *                      | may run beside | from
+ *   set_carried        | everything     | any thread, also inside tasks: for itself
+ *   carried            | everything     | any thread, also inside tasks
+ *
+ * Corner cases. The value travels from the thread, or from the function that finds it,
  *   with posts, asyncs and calls;
  *   with tasks that have a stamp (baton/task.h), from their submit on; as a continuation, from
  *     baton_continuation_task() on;
@@ -35,14 +43,6 @@
  * The functions that baton calls around a task find NULL: `enter`, `leave`, `failed`, drain hooks,
  * watermarks, finalisers. So do functions that are told of a future's end or of a stop, and the
  * jobs of a pool.
- *
- * Lifetime: baton copies the pointer and nothing else. The value must live until each function that
- * finds it has returned. A program that counts references takes one before each submit, and gives
- * it back in the function, and in the `cancelled` in its place.
- *
- *                      | may run beside | from
- *   set_carried        | everything     | any thread, also inside tasks: for itself
- *   carried            | everything     | any thread, also inside tasks
  *
  * Cost: nothing, while the calling thread carries nothing. With a value, posts, asyncs and calls
  * take a longer way, and a queued post has a node of two cache lines.

@@ -20,17 +20,17 @@
  *		.batch_begin = begin, .batch_end = end, .delay_completions = true,
  *	};
  *
- * Extent. A batch begins before the first task that is entered. The batch ends when no task is
- * queued any more, when the batch has batch_max tasks or has lasted batch_ns (looked at between
- * tasks), when the runner's stay is over (capture_max, quantum: the resource then goes to its
- * executor), before an await's waiter or the finaliser is told, and at baton_batch_flush(). So the
- * quantum is the longest batch on an executor's thread. While a batch is being ended, the tasks of
- * the next batch queue up. A task that is queued while batch_begin runs still belongs to the batch:
- * a batch_begin that waits a little gathers more tasks.
- *
  * Hooks run under the baton, like a task: they may submit, wait for other resources' futures, block
  * as long as they must. Every batch_begin that returned 0 is followed by one batch_end before the
  * baton is given up, on the same thread. Either hook may be NULL.
+ *
+ * Corner cases. Extent. A batch begins before the first task that is entered. The batch ends when
+ * no task is queued any more, when the batch has batch_max tasks or has lasted batch_ns (looked at
+ * between tasks), when the runner's stay is over (capture_max, quantum: the resource then goes to
+ * its executor), before an await's waiter or the finaliser is told, and at baton_batch_flush(). So
+ * the quantum is the longest batch on an executor's thread. While a batch is being ended, the tasks
+ * of the next batch queue up. A task that is queued while batch_begin runs still belongs to the
+ * batch: a batch_begin that waits a little gathers more tasks.
  *
  * Completions. With delay_completions a task's future is completed after the batch_end of its
  * batch, in the order of the tasks. A thread that sees the future done (waits, polls,

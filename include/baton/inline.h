@@ -10,10 +10,10 @@
  * submit or call is hot. Each use adds about 250 bytes of code. The gain is largest where a thread
  * uses many resources: the processor can begin the next call during the wait for a cache line.
  *
- * The inlined code needs an open, idle resource that nothing makes special: the capture limit is
- * above 0, with no limit in time, and the resource has no statistics, lanes, bound, drain hooks,
- * enter, leave or config->failed. The task has no future and no type, and the thread has a record
- * and is in no other task. Otherwise the code calls the library.
+ * Corner cases. The inlined code needs an open, idle resource that nothing makes special: the
+ * capture limit is above 0, with no limit in time, and the resource has no statistics, lanes,
+ * bound, drain hooks, enter, leave or config->failed. The task has no future and no type, and the
+ * thread has a record and is in no other task. Otherwise the code calls the library.
  *
  * Compatibility. The code and the library share a few members of a thread's record, and one of a
  * resource. The names of the symbols that the code needs end in the version of this interface

@@ -32,14 +32,15 @@
  * has at most one active watch. A descriptor that has an error or was hung up is readable and
  * writable: read() and write() tell the function what happened.
  *
- * A run is handed to the resource's executor, as by baton_submit_later(), and keeps the order of
- * the resource's tasks. Until the function has returned, the descriptor is not watched: so a watch
- * never has two runs in the queue, and a function that leaves data unread runs again. On
- * baton_mainloop_resource() (mainloop.h) the runs are on the loop's thread, between its sources.
- *
  * Stop a watch before you close its descriptor. If a watched descriptor is closed, the watch may
  * run once more or not at all. The watch becomes inactive when its function returns, or when
  * another watch is started for the same number.
+ *
+ * Corner cases. A run is handed to the resource's executor, as by baton_submit_later(), and keeps
+ * the order of the resource's tasks. Until the function has returned, the descriptor is not
+ * watched: so a watch never has two runs in the queue, and a function that leaves data unread runs
+ * again. On baton_mainloop_resource() (mainloop.h) the runs are on the loop's thread, between its
+ * sources.
  *
  * Source: libuv's poll handles; EPOLLONESHOT and its re-arming as in Asio's reactor.
  */

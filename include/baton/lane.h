@@ -29,11 +29,11 @@
  *   init, and the initialiser; | nothing                 | the owner
  *   set_lanes                  |                         |
  *
- * Await, cancel_pending and a finaliser know no lanes. baton_resource_await() waits for the tasks
- * that were accepted before the await, in whatever lane: if a lower lane starves (no aging), the
- * await does not return. If several awaits are under way, an await may also wait for some later
- * tasks: for tasks that were accepted before an earlier await ended. cancel_pending cancels
- * everything that was accepted before the call. A finaliser comes after everything.
+ * Corner cases. Await, cancel_pending and a finaliser know no lanes. baton_resource_await() waits
+ * for the tasks that were accepted before the await, in whatever lane: if a lower lane starves (no
+ * aging), the await does not return. If several awaits are under way, an await may also wait for
+ * some later tasks: for tasks that were accepted before an earlier await ended. cancel_pending
+ * cancels everything that was accepted before the call. A finaliser comes after everything.
  *
  * Source: multi-level queues with aging, as in operating systems' schedulers.
  */

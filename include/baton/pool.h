@@ -3,22 +3,6 @@
  * The pool: an executor of work-stealing workers. It runs resources that were handed off to it, and
  * plain jobs. Idle workers look around for a few tens of microseconds, then sleep and cost nothing.
  *
- * Spares. A worker may sleep inside a job: in a wait, after it has found nothing to help with, or
- * between baton_blocking_begin() and _end(). A spare thread then takes its place, with run queue
- * and LIFO slot, as soon as there is work for which no other worker is free (in a bracket: not
- * before the bracket has lasted for a while, see blocking.h). So at most `workers` threads take
- * jobs at any time, however many threads wait. A worker that comes back takes its place again; if a
- * spare has the place, the worker finishes its job without a place. Spares are started when they
- * are needed, by the thread that finds work: at most `spares_max` more threads than workers. A
- * spare ends when it has had nothing to do for `spare_keep_ns`. At the limit `spares_max`, or where
- * no thread can be started, jobs wait until a worker comes back, or a waiter helps.
- *
- * A wait for a promise can be neither helped nor refused: baton does not know which thread will
- * fulfil the promise. If all workers wait for promises that only other jobs of the pool fulfil, and
- * no spare can be had, these waits last until their deadlines, and without deadlines for ever. So
- * give such a pool more spares than tasks that may wait at once, or give the waits deadlines. The
- * watchdog (watchdog.h) names them.
- *
  *                               | from
  *   submit, stats, executor     | any thread
  *   submit_wait                 | any thread; where it would wait: no thread of a pool, and not
@@ -26,6 +10,23 @@
  *   shutdown, shutdown_now      | any thread, also inside jobs
  *   await                       | any thread but the pool's own (-EDEADLK)
  *   destroy, default_destroy    | one thread, not the pool's own (-EDEADLK)
+ *
+ * Corner cases. Spares. A worker may sleep inside a job: in a wait, after it has found nothing to
+ * help with, or between baton_blocking_begin() and _end(). A spare thread then takes its place,
+ * with run queue and LIFO slot, as soon as there is work for which no other worker is free (in a
+ * bracket: not before the bracket has lasted for a while, see blocking.h). So at most `workers`
+ * threads take jobs at any time, however many threads wait. A worker that comes back takes its
+ * place again; if a spare has the place, the worker finishes its job without a place. Spares are
+ * started when they are needed, by the thread that finds work: at most `spares_max` more threads
+ * than workers. A spare ends when it has had nothing to do for `spare_keep_ns`. At the limit
+ * `spares_max`, or where no thread can be started, jobs wait until a worker comes back, or a waiter
+ * helps.
+ *
+ * A wait for a promise can be neither helped nor refused: baton does not know which thread will
+ * fulfil the promise. If all workers wait for promises that only other jobs of the pool fulfil, and
+ * no spare can be had, these waits last until their deadlines, and without deadlines for ever. So
+ * give such a pool more spares than tasks that may wait at once, or give the waits deadlines. The
+ * watchdog (watchdog.h) names them.
  *
  * A bound. A pool with `waiting_max` limits the plain jobs that wait, and with them the memory of
  * submitters that are faster than the workers. A plain job waits from its acceptance until a worker

@@ -10,9 +10,9 @@
  *   scheduler  decides by the rules what starts. Several may run; one leads, by a lease of 3 s.
  *   backend    runs one task at a time, and renews its lease of 10 s.
  *
- * All state lies on the server. Each change is one function there (companion/redis/queue.lua),
- * which happens whole or not at all, and refuses a caller whose epoch is over. So any process may
- * be killed or frozen at any time:
+ * Corner cases. All state lies on the server. Each change is one function there
+ * (companion/redis/queue.lua), which happens whole or not at all, and refuses a caller whose epoch
+ * is over. So any process may be killed or frozen at any time:
  *   submitter  its tasks run all the same; what nobody keeps alive is deleted after 600 s.
  *   scheduler  another leads after 3 s at most, and rebuilds its state from the server's. What the
  *              old one still sends is refused.

@@ -38,11 +38,11 @@
  *   a future's continuations     |                          | also inside create
  *   create, destroy, error       | nothing                  | the owner
  *
- * What a task does. `run` may change the name's *state* (bytes that the server keeps), append
- * *effects* to the stream {space}:remote:effects, send *messages* to nodes, and give an answer. All
- * of that, and the end of the task, reach the server together: one server-side function for all
- * tasks that have ended since the call before (drain hooks, hooks.h). The function looks first
- * whether this node still owns the partition, by the partition's epoch.
+ * Corner cases. What a task does. `run` may change the name's *state* (bytes that the server
+ * keeps), append *effects* to the stream {space}:remote:effects, send *messages* to nodes, and give
+ * an answer. All of that, and the end of the task, reach the server together: one server-side
+ * function for all tasks that have ended since the call before (drain hooks, hooks.h). The function
+ * looks first whether this node still owns the partition, by the partition's epoch.
  *
  * Owners. A node holds its partitions by a lease, which it renews when a third of it is over. When
  * a node's lease ends (the node was killed, frozen or cut off), another node takes its partitions

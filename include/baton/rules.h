@@ -16,8 +16,8 @@
  *   interactive   never waits. It runs on a backend that no task of another kind needs, and is
  *                 denied, or halted, when that frees a backend for such a task.
  *
- * The cycle decides after each arrival, finish, change of limits, and tick, while tasks wait;
- * nothing is ignored at its beginning:
+ * Corner cases. The cycle decides after each arrival, finish, change of limits, and tick, while
+ * tasks wait; nothing is ignored at its beginning:
  *   1. For each class i from the slowest to class 1, if limit i is reached, and the first waiting
  *      task that is not ignored is of class i or slower: one default of the slowest assigned class
  *      is brought down, if that class is i or slower. If i is the slowest class, the default goes

@@ -17,17 +17,6 @@
  * the function does not run beside that task. The counters count a queued run that was stopped as
  * cancelled. `dropped` is not called for what a stop prevents.
  *
- * stop_wait waits until the memory is the caller's, and stops again what the function of x arms or
- * starts meanwhile. The waiter helps the resource, as in an await; if the resource is suspended,
- * the call waits for the resume. stop_wait_until has a deadline (time.h). Where a stop would meet
- * NOTHING or PREVENTED, both return 0 at once, also in a task of the resource. As the stops, they
- * wait beyond the deadline while another thread calls the `dropped` of x. Otherwise x is stopped,
- * and its memory is baton's as after stop:
- *   -ETIMEDOUT  the deadline has passed.
- *   -EDEADLK    the call would have to wait, and is made in a task of the resource; or it would
- *               wait for ever.
- *   -ECHILD     a fork's child: nothing was stopped. Also the other errors of thread.h.
- *
  * The rule of memory: from the arm, fire or start on, x is baton's, and its resource must live. x
  * is the caller's again
  *   - after a stop that has met NOTHING or PREVENTED;
@@ -37,6 +26,17 @@
  *     BATON_GONE.
  * No other thread may be inside a call on x, and none may use x afterwards. The resource has an end
  * of its own, by a close and an await: it may still be in use in the function of stop_then.
+ *
+ * Corner cases. stop_wait waits until the memory is the caller's, and stops again what the function
+ * of x arms or starts meanwhile. The waiter helps the resource, as in an await; if the resource is
+ * suspended, the call waits for the resume. stop_wait_until has a deadline (time.h). Where a stop
+ * would meet NOTHING or PREVENTED, both return 0 at once, also in a task of the resource. As the
+ * stops, they wait beyond the deadline while another thread calls the `dropped` of x. Otherwise x
+ * is stopped, and its memory is baton's as after stop:
+ *   -ETIMEDOUT  the deadline has passed.
+ *   -EDEADLK    the call would have to wait, and is made in a task of the resource; or it would
+ *               wait for ever.
+ *   -ECHILD     a fork's child: nothing was stopped. Also the other errors of thread.h.
  *
  * Several threads may stop x; one of them frees it. While a stop_then is under way, its function is
  * the one that may free x.

@@ -16,11 +16,11 @@
  * and takes effect then, before any task. So several suspensions may be asked for at once, and the
  * resource runs when all have been resumed.
  *
- * Waits. A thread that has suspended a resource must not wait for a second suspension of that
- * resource, nor call or await the resource: the thread would wait for itself, and would not get
- * -EDEADLK. Nor does a cycle of waits through a suspension get -EDEADLK (the table in future.h),
- * since any thread may resume the resource. A quiesce that is under way is the exception: only its
- * caller may end its suspensions.
+ * Corner cases. Waits. A thread that has suspended a resource must not wait for a second suspension
+ * of that resource, nor call or await the resource: the thread would wait for itself, and would not
+ * get -EDEADLK. Nor does a cycle of waits through a suspension get -EDEADLK (the table in
+ * future.h), since any thread may resume the resource. A quiesce that is under way is the
+ * exception: only its caller may end its suspensions.
  *
  * While a resource is suspended, await and call wait (an await with a deadline times out). close,
  * close_then and cancel_pending are accepted, and obeyed when the resource is resumed. A future

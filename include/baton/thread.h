@@ -18,9 +18,9 @@
  * of the parent's would have to run (baton_job_run(), a manual executor) the program stops (an
  * assertion).
  *
- * A process that forks before its first use of baton (a daemon, say) is not concerned: its child
- * may use baton. A loop (loop.h, mainloop.h) or a board (board.h) that existed at another fork
- * is shared by parent and child: only one of the two may go on using it.
+ * Corner cases. A process that forks before its first use of baton (a daemon, say) is not
+ * concerned: its child may use baton. A loop (loop.h, mainloop.h) or a board (board.h) that existed
+ * at another fork is shared by parent and child: only one of the two may go on using it.
  *
  * Copies. A program and its plugins share one copy of the library: the program links libbaton.so,
  * as each plugin does. Two copies (one linked statically into the program, one that comes with a

@@ -25,14 +25,14 @@
  *   set_dropped                   | nothing                              | before the first arm
  *   init, submit_after            | nothing                              | the owner
  *
- * Times are nanoseconds of CLOCK_MONOTONIC (time.h), or of the wheel's virtual clock. A timer never
- * runs early; it expires at the first tick of the wheel (see resolution_ns) at or after its
- * deadline. Ticks expire in order, the timers of one tick in any order. On a virtual clock a tick
- * is one nanosecond: a timer expires exactly at its deadline, and timers expire in the order of
- * their deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of 1,024 ns.)
- * A timer that is armed at BATON_NEVER, or after this delay, never expires. A period or repeated
- * delay from 2^62 - 1 on, 146 years, counts as BATON_NEVER.
- * A program has a wheel without asking for it; for others see timers.h.
+ * Corner cases. Times are nanoseconds of CLOCK_MONOTONIC (time.h), or of the wheel's virtual clock.
+ * A timer never runs early; it expires at the first tick of the wheel (see resolution_ns) at or
+ * after its deadline. Ticks expire in order, the timers of one tick in any order. On a virtual
+ * clock a tick is one nanosecond: a timer expires exactly at its deadline, and timers expire in the
+ * order of their deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of
+ * 1,024 ns.) A timer that is armed at BATON_NEVER, or after this delay, never expires. A period or
+ * repeated delay from 2^62 - 1 on, 146 years, counts as BATON_NEVER. A program has a wheel without
+ * asking for it; for others see timers.h.
  *
  * Progress: arm_* and disarm are lock-free: a thread stopped in any call of this header delays no
  * arm. While such a thread is stopped, it may delay the expiry of its wheel's timers, and stop() on

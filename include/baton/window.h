@@ -42,10 +42,15 @@
  *                               |                             | task of the resource
  *   init, deinit                | nothing                     | the owner
  *
- * Labels, lanes, bounds. A task of a window may have a stamp (baton/label.h). Tasks that wait in
- * the window are in no lane of the resource (see baton_window_set_lanes()). When its turn in the
- * window has come, a task runs before the tasks of all lanes. A bound counts the tasks that wait in
- * the window (bound.h); where there is no bound, the submitter looks at baton_window_waiting().
+ * Lifetime: a window lives at least as long as its resource is used. A call from outside of the
+ * resource's tasks is allowed only if the caller knows, when the call begins, that the resource is
+ * open, or that some task waits or is in flight.
+ *
+ * Corner cases. Labels, lanes, bounds. A task of a window may have a stamp (baton/label.h). Tasks
+ * that wait in the window are in no lane of the resource (see baton_window_set_lanes()). When its
+ * turn in the window has come, a task runs before the tasks of all lanes. A bound counts the tasks
+ * that wait in the window (bound.h); where there is no bound, the submitter looks at
+ * baton_window_waiting().
  *
  * Cancels. A task that waits in the window is cancelled by its future (and completes when its turn
  * comes), by baton_window_cancel_task() (and completes soon), or by baton_window_cancel(). A
@@ -58,10 +63,6 @@
  * resource, and its finaliser, wait until no task is in flight or waiting in any window. So
  * complete the tasks in flight, or let them time out, and cancel the tasks that wait behind a limit
  * of 0. An await on an open resource does not wait for these tasks.
- *
- * Lifetime: a window lives at least as long as its resource is used. A call from outside of the
- * resource's tasks is allowed only if the caller knows, when the call begins, that the resource is
- * open, or that some task waits or is in flight.
  *
  * Progress: submit and complete are lock-free. A thread stopped in complete() may delay the start
  * of the tasks that wait in this window, and nothing else.
