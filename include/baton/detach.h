@@ -29,12 +29,12 @@
  * the token's memory, too: let that thread find the token in a table that belongs to the resource,
  * and take the token out of the table before its memory is freed.
  *
- * The resource does not wait for an outstanding token by default: await() does not wait for it,
- * close() changes nothing, the finaliser may come first, and the token may be completed when the
- * resource has long been freed. With BATON_DETACH_COUNTED a closed resource treats the token as a
- * task that has not ended: await() and the finaliser wait for it. BATON_DETACH_EXCLUSIVE keeps the
- * resource busy: everything waits for the token. cancel_pending and shutdown_now do not touch
- * tokens, whose tasks have started.
+ * Corner cases. The resource does not wait for an outstanding token by default: await() does not
+ * wait for it, close() changes nothing, the finaliser may come first, and the token may be
+ * completed when the resource has long been freed. With BATON_DETACH_COUNTED a closed resource
+ * treats the token as a task that has not ended: await() and the finaliser wait for it.
+ * BATON_DETACH_EXCLUSIVE keeps the resource busy: everything waits for the token. cancel_pending
+ * and shutdown_now do not touch tokens, whose tasks have started.
  *
  * Progress: complete is lock-free up to the completion itself (waking, continuations).
  * Source: Akka's and Erlang's deferred replies (gen_server:reply/2), io_uring's async completions;
@@ -104,28 +104,30 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
 
 /*
  * Detaches the running task, the innermost of this thread: the task will be complete when the token
- * is. The task's future, if there is one, stays in state RUNNING until then. The function's return
- * value, and what it gives to baton_set_result(), are ignored. If the task has no future, only the
- * completer of the token knows the token's status. A second detach in the same task makes a token
- * without a future.
+ * is. Its future, if there is one, stays in state RUNNING until then. The function's return value,
+ * and what it gives to baton_set_result(), are ignored. detach_within: the future fails with
+ * -ETIMEDOUT unless the token is complete within `timeout_ns`; exactly one of the two happens.
  *
- * detach_within: the future fails with -ETIMEDOUT unless the token is complete within `timeout_ns`;
- * exactly one of the two happens. The deadline passes on a thread of the default pool (with a wheel
- * that submits inline: on the thread that drives the wheel). If the deadline's wheel is closed, or
- * the default pool cannot be created, the deadline never passes.
- *
- * Thread safety: inside a task only (asserted). Not in the function of a baton_call(), try_call(),
- * async() or a fan-out, which do not always have a task. A task with an undo log ends the log
- * before its function returns.
+ * Thread safety: inside a task only (asserted). Blocking: never.
  * Ownership: from this call on the task may complete at any moment, and its memory be freed. So
  * detach before the token is known to the threads that complete it; afterwards touch no member of
- * the task that may be freed.
+ * the task that may be freed. Token and deadline are baton's until the task is complete.
  * Errors: nothing has happened, and the task ends like any other. -EINVAL: unknown flags; the token
  * is in the window part of another task than the running one (window.h); a deadline for a task
  * without a future (no thread would be told). -EBUSY: the token is outstanding; with
  * BATON_DETACH_EXCLUSIVE, this task has held the resource (or suspended it) already. -EPERM: with
  * BATON_DETACH_EXCLUSIVE, the task is a reader (reader.h). detach_within: also those of
  * baton_timer_arm_after().
+ *
+ * Corner cases. If the task has no future, only the completer of the token knows the token's
+ * status. A second detach in the same task makes a token without a future.
+ *
+ * The deadline passes on a thread of the default pool (with a wheel that submits inline: on the
+ * thread that drives the wheel). If the deadline's wheel is closed, or the default pool cannot be
+ * created, the deadline never passes.
+ *
+ * Not in the function of a baton_call(), try_call(), async() or a fan-out, which do not always have
+ * a task. A task with an undo log ends the log before its function returns.
  */
 BATON_MUST_USE int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;
 BATON_MUST_USE int baton_detach_within(struct baton_detached *token, unsigned flags,

@@ -35,8 +35,8 @@
  * never overlap, baton_assert_held() holds in them, and tasks that are submitted to
  * baton_mainloop_resource() run between two sources.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, or of the loop's virtual clock. A deadline from
- * BATON_MAINLOOP_TIME_MAX on, 18 years, never comes.
+ * Corner cases. Times are nanoseconds of CLOCK_MONOTONIC, or of the loop's virtual clock. A
+ * deadline from BATON_MAINLOOP_TIME_MAX on, 18 years, never comes.
  *
  * Progress: start, stop and set_level are lock-free. A thread that the system stops inside one
  * of these calls delays that source. A thread that it stops just before the descriptor is made
@@ -217,16 +217,7 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * start: the source becomes active. An IDLE is ready immediately, a TIMER after its period, a
  * CUSTOM when its function says so, a READABLE or WRITABLE when its descriptor is. start_after: the
  * same after a delay, once; the runs that follow by `again` have the config's period. BATON_NEVER:
- * the source is active, and never ready.
- *
- * A start of an active source begins its wait anew; the source still runs once. Its deadline counts
- * from the new start. A ready source that the new start makes ready at once keeps its place in the
- * order of its priority, and so does a source whose deadline stays the same. A source whose
- * function is running runs once more after the function has returned.
- *
- * Sources of one priority run in the order in which they became ready; deadlines of one time, in
- * the order of their starts. A source whose deadline passes while another source's function runs
- * becomes ready when the loop looks at its clock: after that function, or in should_yield.
+ * the source is active, and never ready. The source runs on the owner's thread.
  *
  * Thread safety: any thread. Of several starts at once one takes effect.
  * Blocking: never.
@@ -235,10 +226,20 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * Ordering: what the caller did before is visible to the run.
  * Errors: the source is as it was:
  *   -ESHUTDOWN  the loop does not exist (any more).
- *   -EINVAL     the config has no function, or a kind or level that does not exist; a CUSTOM
- *               has no `ready`; a TIMER that is `again` has the period 0; the delay, or the
- *               period, is more than BATON_MAINLOOP_TIME_MAX (and not BATON_NEVER).
+ *   -EINVAL     the config has no function, or a kind or level that does not exist; a CUSTOM has no
+ *               `ready`; a TIMER that is `again` has the period 0; the delay, or the period, is
+ *               more than BATON_MAINLOOP_TIME_MAX (and not BATON_NEVER).
  *   -EBADF      a READABLE or WRITABLE has no descriptor: `fd` is negative.
+ *
+ * Corner cases. A start of an active source begins its wait anew; the source still runs once. Its
+ * deadline counts from the new start. A ready source that the new start makes ready at once keeps
+ * its place in the order of its priority, and so does a source whose deadline stays the same. A
+ * source whose function is running runs once more after the function has returned.
+ *
+ * Sources of one priority run in the order in which they became ready; deadlines of one time, in
+ * the order of their starts. A source whose deadline passes while another source's function runs
+ * becomes ready when the loop looks at its clock: after that function, or in should_yield.
+ *
  * Cost: two atomic operations, and one system call for the first start that the owner must be woken
  * for; none while the owner runs the loop, or comes early enough by itself. On the owner's thread
  * one atomic operation.

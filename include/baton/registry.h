@@ -30,9 +30,9 @@
  * bound and a failing batch_begin do not stop it; statistics do not count it, and no batch
  * (hooks.h) contains it.
  *
- * Memory, for each object: one allocation, with the object's struct (of which the entry is 104
- * bytes) and a copy of its name; and 16 to 32 bytes of the set, which grows by doubling and does
- * not shrink.
+ * Corner cases. Memory, for each object: one allocation, with the object's struct (of which the
+ * entry is 104 bytes) and a copy of its name; and 16 to 32 bytes of the set, which grows by
+ * doubling and does not shrink.
  *
  * Source: Concurrency Kit's ck_hs and ck_epoch; the count that does not rise from 0 is that of
  * kref_get_unless_zero() in Linux.
@@ -145,6 +145,8 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
  * As find, but makes the object if no object has the name. At most one object has a name at a time.
  * An object that was removed, or whose end has begun, no longer has its name.
  *
+ * Ownership: `*entry` has a reference, which is the caller's: give it back with unref. After an
+ * error there is none.
  * Blocking: never, if the object exists, and in a task of baton_registry_resource(). Otherwise the
  * call waits its turn as baton_call() does. A thread that must not wait, such as an event loop's,
  * calls baton_registry_acquire_async().
@@ -178,8 +180,20 @@ void baton_registry_request_init(struct baton_registry_request *request) BATON_N
 /*
  * As acquire, but does not wait: `request->future` tells when the acquire is over, by its status
  * whether it has failed (what init returns, -ENOMEM), and baton_registry_request_entry() gives the
- * object. An event loop takes the outcome as a task of a resource of its own, which runs on the
- * loop's thread (baton_future_then()):
+ * object. If the object exists, the future is complete when the call returns. Otherwise init is
+ * called on this thread, within the call, if baton_registry_resource() is idle; else on the
+ * runner's thread of that resource.
+ *
+ * Thread safety: any thread. Blocking: never; but where the registry's resource has a bound that
+ * waits, as baton_submit().
+ * Ownership: the request and the name's bytes are baton's until the future is complete. Do not
+ * destroy the registry before that. The reference is the caller's, as in acquire.
+ * Ordering: what init did is visible to a thread that has seen the future complete.
+ * Errors: nothing has begun, and the request is as it was: -ENAMETOOLONG. -EINVAL: the request is
+ * not fresh. Those of baton_submit().
+ *
+ * Corner cases. An event loop takes the outcome as a task of a resource of its own, which runs on
+ * the loop's thread (baton_future_then()):
  *
  *	baton_task_init(&look_up->found, look_up_found, NULL);
  *	baton_continuation_task(&look_up->then, &session->resource, &look_up->found);
@@ -187,25 +201,16 @@ void baton_registry_request_init(struct baton_registry_request *request) BATON_N
  *	if (!status)
  *		baton_future_then(&look_up->request.future, &look_up->then);
  *
- * If the object exists, the future is complete when the call returns. Otherwise the request is a
- * task of baton_registry_resource(): it runs within this call if that resource is idle, else on the
- * thread that runs that resource's tasks then. So requests run in the order of their calls, and
- * init is called on that thread; no request fails because init of its own name is under way:
- * inside init the request runs behind the object that init makes. A look-up that finds the object
- * may overtake a request that is on its way: a caller whose work is in order waits for the request
- * before its next look-up of that name.
+ * The request is a task of baton_registry_resource(). So requests run in the order of their calls;
+ * no request fails because init of its own name is under way: inside init the request runs behind
+ * the object that init makes. A look-up that finds the object may overtake a request that is on its
+ * way: a caller whose work is in order waits for the request before its next look-up of that name.
  *
  * Cancelling: baton_future_cancel() on the future. 0: there will be no object and no reference;
  * -EINPROGRESS, -EALREADY: the acquire takes place, or has taken place. What cancels the tasks of
  * the registry's resource (cancel_pending, the shutdown of its executor) cancels requests, too.
  *
- * Thread safety: any thread. Blocking: never; but where the registry's resource has a bound that
- * waits, as baton_submit(). Memory: none for the request.
- * Ownership: the request and the name's bytes are baton's until the future is complete. Do not
- * destroy the registry before that.
- * Ordering: what init did is visible to a thread that has seen the future complete.
- * Errors: nothing has begun, and the request is as it was: -ENAMETOOLONG. -EINVAL: the request is
- * not fresh. Those of baton_submit().
+ * The request needs no memory but the caller's.
  */
 BATON_MUST_USE int baton_registry_acquire_async(struct baton_registry *registry, const void *name,
                                                 size_t length,

@@ -148,24 +148,28 @@ BATON_MUST_USE int baton_resource_resume_later(struct baton_suspension *suspensi
 /*
  * quiesce: suspends `count` resources and waits until none of them runs a task; quiesce_until: at
  * most until `deadline_ns` (time.h). `suspensions`: an array of `count` suspensions, initialised
- * here; the i-th need not belong to the i-th resource. The same resource may be named several
- * times. The resources are suspended one after the other, in the order of their addresses, so that
- * overlapping sets do not lock each other out. The resources suspended first stand still until all
- * are suspended.
+ * here. quiesce_end: resumes all of them. Tasks that have queued up run on the executor's thread;
+ * tasks that no executor takes, on this thread, when all resources are resumed.
  *
- * quiesce_end: resumes all of them. Tasks that have queued up run on their executors. Tasks that no
- * executor takes run here, when all resources are resumed.
+ * Thread safety: any thread. Blocking: quiesce: yes.
+ * Ownership: both arrays and the resources must live until quiesce_end has returned.
+ * Errors: quiesce: all suspensions are undone. quiesce_end: see thread.h.
+ *   -ETIMEDOUT  the deadline has passed.
+ *   -EDEADLK    this thread holds one of them, or the wait would close a cycle of waits, or as for
+ *               baton_future_wait().
+ *   -EPIPE      one is closed.
+ *   -ENOMEM     no memory.
+ *
+ * Corner cases. The i-th suspension need not belong to the i-th resource. The same resource may be
+ * named several times. The resources are suspended one after the other, in the order of their
+ * addresses, so that overlapping sets do not lock each other out. The resources suspended first
+ * stand still until all are suspended.
  *
  * Tasks that wait for each other's resources (nested calls, say) go well with a quiesce if a task
  * waits only for resources at higher addresses than its own. Otherwise the task may wait for a
  * resource that is suspended already, and the quiesce for the task: one of the two waits gets
  * -EDEADLK; with a deadline, the quiesce gets -ETIMEDOUT. When quiesce has returned, the thread
  * must not wait for tasks of these resources, nor for a thread that does.
- *
- * Thread safety: any thread. Blocking: quiesce: yes.
- * Errors: quiesce: all suspensions are undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them,
- * or the wait would close a cycle of waits, or as for baton_future_wait(). -EPIPE: one is closed.
- * -ENOMEM. quiesce_end: see thread.h.
  */
 BATON_MUST_USE int baton_quiesce(struct baton_resource *const *resources, size_t count,
                                  struct baton_suspension *suspensions);

@@ -118,25 +118,30 @@ struct baton_timer {
 		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn),       \
 			{NULL, NULL}, NULL, BATON_STAMP_INIT                                       \
 	}
+
+/*
+ * Makes a timer, not armed, as BATON_TIMER_INIT does. `fn` runs as a task of the resource: on the
+ * executor's thread, or on the runner's thread.
+ *
+ * Thread safety: the owner.
+ */
 void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                       struct baton_resource *resource, baton_timer_fn fn) BATON_NONNULL_AT(1, 3, 4);
 
 /*
  * Sets the function that is called when this timer will not run, instead of `dropped` in its
- * wheel's options. The default wheel has no such option. NULL: the wheel's. The owner, before the
- * first arm.
+ * wheel's options. It is called on the runner's thread, or on the thread to which the resource
+ * refuses the run. The default wheel has no such option. NULL: the wheel's.
+ *
+ * Thread safety: the owner, before the first arm.
  */
 void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped)
 	BATON_NONNULL_AT(1);
 
 /*
- * Arms the timer for one run: after a delay, or at a time. A time that has passed means the next
- * tick. On a virtual clock that is not being moved, such a time means the clock's present time: an
- * advance of 0 runs the timer.
- *
- * A timer that is armed already is armed anew, and runs once: the old deadline counts no more, even
- * if it has passed and the run waits in the resource's queue. A timer may be armed inside its own
- * function.
+ * Arms the timer for one run: after a delay, or at a time. The function runs as a task of the
+ * timer's resource: on the executor's thread, or on the runner's thread. A timer that is armed
+ * already is armed anew, and runs once. A timer may be armed inside its own function.
  *
  * Thread safety: any thread; of several arms at once one takes effect.
  * Blocking: never (except for the creation of the default wheel).
@@ -144,13 +149,21 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  * that does not repeat has returned. The resource must live as long.
  * Ordering: what the caller did before is visible to the run.
  * Errors: the timer is as it was before:
- *   -EPIPE      the resource is closed. A resource that is closed later refuses the run: see
- *               baton_timer_dropped_fn.
- *   -ESHUTDOWN  the wheel has been closed. If the arm runs concurrently with the close, a run that
- *               waits in the resource's queue may be left out all the same.
+ *   -EPIPE      the resource is closed.
+ *   -ESHUTDOWN  the wheel has been closed.
  *   -EBUSY      stop_then was called, and its function was not called yet.
  *   -EINVAL     the timer has no function or no resource.
  *   -ENOMEM, -EAGAIN  the default wheel could not be created.
+ *
+ * Corner cases. A time that has passed means the next tick. On a virtual clock that is not being
+ * moved, such a time means the clock's present time: an advance of 0 runs the timer. When a timer
+ * is armed anew, the old deadline counts no more, even if it has passed and the run waits in the
+ * resource's queue.
+ *
+ * A resource that is closed later refuses the run: see baton_timer_dropped_fn. If the arm runs
+ * concurrently with the close of the wheel, a run that waits in the resource's queue may be left
+ * out all the same.
+ *
  * Cost: a deadline later than the one before costs one atomic operation, and the wheel is not
  * touched.
  */
@@ -160,7 +173,7 @@ BATON_MUST_USE int baton_timer_arm_at(struct baton_timer *timer,
                                       uint64_t deadline_ns) BATON_NONNULL;
 
 /*
- * Submits a task after a delay: `fn` runs as a task of the resource, on a thread of its executor.
+ * Submits a task after a delay: `fn` runs as a task of the resource, on the executor's thread.
  *
  *	static int send_again(struct baton_timer *timer) { ... }
  *
@@ -168,12 +181,12 @@ BATON_MUST_USE int baton_timer_arm_at(struct baton_timer *timer,
  *	baton_timer_stop_then(&message->retry, free, message); // acknowledged: not to be sent again
  *
  * It is the same as baton_timer_init() for the default wheel and baton_timer_arm_after(), and is
- * stopped as every timer is (stop.h). So the timer is not in use before: it is fresh, or its memory
- * is the caller's again, or its function has returned. In the own function of the timer call
- * baton_timer_arm_after().
+ * stopped as every timer is (stop.h).
  *
  * Thread safety: the owner of the timer. Blocking: as baton_timer_arm_after().
- * Ownership: as for baton_timer_arm_after(); after an error the memory is the caller's.
+ * Ownership: as for baton_timer_arm_after(); after an error the memory is the caller's. The timer
+ * is not in use before: it is fresh, or its memory is the caller's again, or its function has
+ * returned. In the own function of the timer call baton_timer_arm_after().
  * Ordering: what the caller did before is visible to the run.
  * Errors: as for baton_timer_arm_after().
  */
@@ -181,7 +194,8 @@ BATON_MUST_USE int baton_submit_after(struct baton_resource *resource, struct ba
                                       uint64_t delay_ns, baton_timer_fn fn) BATON_NONNULL;
 
 /*
- * Arms the timer to run repeatedly, until it is stopped, or armed otherwise.
+ * Arms the timer to run repeatedly, until it is stopped, or armed otherwise. The runs are on the
+ * threads of baton_timer_arm_after().
  *
  * arm_again_after: the first run comes after the delay, and each later run comes the same delay
  * after the end of the run before.
@@ -189,8 +203,13 @@ BATON_MUST_USE int baton_submit_after(struct baton_resource *resource, struct ba
  * arm_every: the runs come at a fixed rate: at `first_ns` (a time), and then every `period_ns`,
  * without drift. When a run ends so late that later runs are overdue, SKIP leaves these out, and
  * goes on with the first run that lies in the future. CATCH_UP runs all of them, one after the
- * other: each is submitted to the resource, behind the tasks that wait there, when the run before
- * has returned. So a period may be shorter than a tick.
+ * other.
+ *
+ * Ownership: the timer is baton's until stop says otherwise.
+ * Errors: as baton_timer_arm_after(); also -EINVAL: the period is 0, or there is no such policy.
+ *
+ * Corner cases. CATCH_UP: each run is submitted to the resource, behind the tasks that wait there,
+ * when the run before has returned. So a period may be shorter than a tick.
  *
  * A run is left out, and the repetition goes on, when the run is cancelled in the resource's queue
  * (cancel_pending), refused or dropped by a bound, or kept from running by a failed batch_begin.
@@ -198,9 +217,8 @@ BATON_MUST_USE int baton_submit_after(struct baton_resource *resource, struct ba
  * baton_timer_dropped_fn. A run without a label is a task of lane 0: exempt that lane from a bound
  * (bound.h); otherwise a timer that does not repeat is lost when the resource is full.
  *
- * Otherwise as baton_timer_arm_after(). Until such a call returns, a run of the arm before may be
- * followed by a run after the new period already. Errors: also -EINVAL: the period is 0, or there
- * is no such policy.
+ * Until such a call returns, a run of the arm before may be followed by a run after the new period
+ * already.
  */
 enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,
@@ -224,22 +242,28 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_
 
 /*
  * Stops the timer: the timer will not run, nor be repeated, until it is armed again. What the stop
- * met, and when the memory is the caller's: stop.h. An armed timer is PREVENTED until it expires;
- * then it is QUEUED.
+ * met, and when the memory is the caller's: stop.h. The function of stop_then is called on this
+ * thread, or on the runner's thread. An armed timer is PREVENTED until it expires; then it is
+ * QUEUED.
+ *
+ * disarm: stops the timer, but does not give back its memory, and does not say what it met. For
+ * timers that will be armed again.
+ *
+ * Thread safety: any thread.
+ * Blocking: disarm: never. stop_wait: yes. stop and stop_then: like a short mutex.
+ * Ownership: stop.h has the rule of memory.
+ * Errors: stop_wait: -EDEADLK, -ETIMEDOUT, -ECHILD: stop.h.
+ *
+ * Corner cases. stop and stop_then wait while another thread changes the wheel, or hands this very
+ * timer to the resource in whose task they are called; no function of yours runs during that time.
+ * They also wait while another thread calls this timer's `dropped`.
+ *
+ * disarm never waits, and costs one atomic operation; the wheel forgets the timer only when it
+ * comes to the timer's place.
  *
  * Another way to free a timer: a task of the resource stops it and calls
  * baton_resource_close_then(). The finaliser may free the timer, whatever the stop met, since the
  * finaliser is called after the tasks that wait in the queue.
- *
- * disarm: stops the timer, but does not give back its memory, and does not say what it met. disarm
- * never waits, and costs one atomic operation; the wheel forgets the timer only when it comes to
- * the timer's place. For timers that will be armed again.
- *
- * Thread safety: any thread.
- * Blocking: disarm: never. stop_wait: yes. stop and stop_then: like a short mutex: they wait while
- * another thread changes the wheel, or hands this very timer to the resource in whose task they are
- * called; no function of yours runs during that time. They also wait while another thread calls
- * this timer's `dropped`.
  */
 struct baton_stopped baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
 struct baton_stopped baton_timer_stop_then(struct baton_timer *timer, baton_stopped_fn stopped,

@@ -68,7 +68,7 @@ function write_text(text,	n, lines, k, paragraph, figure)
 	written = 0
 	for (k = 1; k <= n; k++) {
 		if (lines[k] ~ /^(\t|  )/ || (figure != "" && lines[k] == "" && \
-		    lines[k + 1] ~ /^(\t|  )/)) {
+		    lines[k + 1] ~ (figure ~ /^\t/ ? "^\t" : "^  "))) {
 			if (paragraph != "")
 				write_paragraph(paragraph)
 			paragraph = ""
@@ -136,12 +136,25 @@ function by_sentence(text)
 	return text
 }
 
-# A figure is a list if its first line is "  word  text", otherwise it is shown as it is.
+# A figure is a list if its first line is "  word  text" or "  - text", otherwise it is shown as it
+# is.
 function write_figure(text,	n, lines, k, shown, row, tag, width)
 {
 	sub(/\n+$/, "", text)
 	n = split(text, lines, "\n")
-	if (text ~ /\t|[|]/ || lines[1] !~ /^ +[^ ]+( [^ ]+)*  +[^ ]/) {
+	if (lines[1] ~ /^ +- / && text !~ /\t/) {
+		shown = row = ""
+		for (k = 1; k <= n; k++) {
+			if (sub(/^ +- /, "", lines[k])) {
+				shown = shown (row == "" ? "" : marked(row)) ".It\n"
+				row = lines[k]
+			} else {
+				sub(/^ +/, "", lines[k])
+				row = row " " lines[k]
+			}
+		}
+		shown = ".Bl -dash -compact\n" shown marked(row) ".El\n"
+	} else if (text ~ /\t|[|]/ || lines[1] !~ /^ +[^ ]+( [^ ]+)*  +[^ ]/) {
 		shown = ".Bd -literal -offset indent\n"
 		for (k = 1; k <= n; k++)
 			shown = shown guarded(escaped(lines[k])) "\n"
