@@ -138,7 +138,12 @@ struct baton_admitted {
 	uint16_t _marks;
 };
 
-/* `kind`: the number of a class, BATON_RULES_DEFAULT or BATON_RULES_INTERACTIVE. */
+/*
+ * Makes an entry that has not arrived. Its function runs as a task of the entry's resource: on the
+ * executor's thread. `kind`: the number of a class, BATON_RULES_DEFAULT or BATON_RULES_INTERACTIVE.
+ *
+ * Thread safety: the owner.
+ */
 void baton_admitted_init(struct baton_admitted *admitted, uint32_t kind,
                          baton_task_fn run) BATON_NONNULL;
 
@@ -220,6 +225,8 @@ BATON_MUST_USE int baton_admission_init(struct baton_admission *admission,
  * The entry arrives. Its outcome tells what becomes of it.
  *
  * Thread safety: any thread. Blocking: never.
+ * Ownership: the entry is baton's from here until its `gone` is complete; after an error it is the
+ * caller's.
  * Ordering: the entries of one thread arrive in the order of its calls. What the caller did before
  * is visible to the entry's function.
  * Errors: the entry is untouched: -EPIPE: the admission is closed. -EALREADY: the entry has

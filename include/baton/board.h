@@ -72,8 +72,10 @@ struct baton_board_options {
 #define BATON_BOARD_POOLS_MAX 16
 
 /*
- * `options`: NULL: the defaults.
+ * Creates a board, as a file or in memory. `options`: NULL: the defaults.
+ *
  * Thread safety: any thread. Blocking: on the file system.
+ * Ownership: end the board with baton_board_destroy().
  * Errors: there is no board: those of open(2), ftruncate(2) and mmap(2), such as -EACCES, -ENOENT,
  * -ENOSPC. -EINVAL: more than 2^20 resources. -ENOMEM. -ECHILD: see thread.h.
  */
@@ -107,9 +109,10 @@ BATON_MUST_USE int baton_board_join(struct baton_board *board, struct baton_reso
 void baton_board_leave(struct baton_board *board, struct baton_resource *resource) BATON_NONNULL;
 
 /*
- * Shows `function` as what the resource runs, in place of the running task's own function, until
- * the task returns or shows another one. For a task that calls one of many functions: of an event
- * loop, of an interpreter. Returns what was shown before; NULL where the resource is on no board.
+ * Shows `function` as what the resource runs on this thread, in place of the running task's own
+ * function, until the task returns or shows another one. For a task that calls one of many
+ * functions: of an event loop, of an interpreter. Returns what was shown before; NULL where the
+ * resource is on no board.
  *
  * Thread safety: a task of the resource, on its own thread. Blocking: never.
  */
@@ -121,6 +124,7 @@ baton_shown_fn baton_board_show(struct baton_resource *resource, baton_shown_fn 
  * Shows a pool under that name. The board copies the pool's counters when baton_board_refresh() is
  * called, which a watchdog (watchdog.h) does for the board that it watches.
  *
+ * Ownership: the pool is the caller's, and must live until it is removed, or has ended.
  * Blocking: as leave. Errors: -ENOSPC: BATON_BOARD_POOLS_MAX pools are there. -ECHILD: see
  * thread.h.
  */
@@ -143,20 +147,23 @@ void baton_board_refresh(struct baton_board *board) BATON_NONNULL;
  * Traces. From start to stop each thread keeps its last 32,768 events of the board's resources, of
  * waits and of the pools: what ran, when and for how long, what was pushed and when it was entered,
  * hand-offs, steals, parks. stop writes them as JSON for Perfetto (ui.perfetto.dev) or
- * chrome://tracing: a track for each thread, an arrow from each submit to its run, and the length
- * of each queue. A resource that leaves the board during the trace has its name there, too; if more
- * than 65,536 leave, the later ones have an address. Of tasks that one thread runs one after the
- * other, each in less than a microsecond, the first 64 are in the trace, then one in 16. One trace
- * at a time in a process. A program with a watchdog can be traced from outside: `baton-top --trace
- * SECONDS FILE PID`.
- *
- * Cost, while a trace is on: the clock is read for each task that is in the trace, and 1 MiB of
- * memory for each thread, which is kept for the next trace; some 90 bytes for each resource that
- * leaves, until stop.
+ * chrome://tracing. One trace at a time in a process.
  *
  * Thread safety: any thread. Blocking: as leave; stop also on the file.
+ * Ownership: the memory of the events is kept for the next trace.
  * Errors: start: -EBUSY: a trace is on. stop: -EALREADY: none is on. Those of open(2) and write(2),
- * -ENOMEM: the trace is over, and not or not wholly written. Both: -ECHILD: see thread.h.
+ * such as -EMFILE; -ENOMEM: the trace is over, and not or not wholly written. Both: -ECHILD: see
+ * thread.h.
+ *
+ * Corner cases. The file has a track for each thread, an arrow from each submit to its run, and the
+ * length of each queue. A resource that leaves the board during the trace has its name there, too;
+ * if more than 65,536 leave, the later ones have an address. Of tasks that one thread runs one
+ * after the other, each in less than a microsecond, the first 64 are in the trace, then one in 16.
+ * A program with a watchdog can be traced from outside: `baton-top --trace SECONDS FILE PID`.
+ *
+ * Cost: while a trace is on, the clock is read for each task that is in the trace, and 1 MiB of
+ * memory for each thread, which is kept for the next trace; some 90 bytes for each resource that
+ * leaves, until stop.
  */
 BATON_MUST_USE int baton_board_trace_start(struct baton_board *board) BATON_NONNULL;
 BATON_MUST_USE int baton_board_trace_stop(struct baton_board *board,

@@ -108,7 +108,7 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * and what it gives to baton_set_result(), are ignored. detach_within: the future fails with
  * -ETIMEDOUT unless the token is complete within `timeout_ns`; exactly one of the two happens.
  *
- * Thread safety: inside a task only (asserted). Blocking: never.
+ * Thread safety: inside a task only (asserted).
  * Ownership: from this call on the task may complete at any moment, and its memory be freed. So
  * detach before the token is known to the threads that complete it; afterwards touch no member of
  * the task that may be freed. Token and deadline are baton's until the task is complete.

@@ -55,15 +55,23 @@ typedef void (*baton_reclaim_fn)(struct baton_retired *retired);
 
 struct baton_limbo;
 
-/* Errors: -ENOMEM. */
+/*
+ * Creates a limbo: a list of objects that wait until no reader can see them.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: end it with baton_limbo_destroy().
+ * Errors: -ENOMEM.
+ */
 BATON_MUST_USE int baton_limbo_create(struct baton_limbo **limbo) BATON_NONNULL;
 
 /*
- * A later poll of this limbo calls `reclaim`, when no section is left that began before this call.
+ * A later poll of this limbo calls `reclaim` on its own thread, or on this thread if it is the one
+ * that polls, when no section is left that began before this call.
  * Before this call, take the object out of the structure, so that no reader that begins a section
  * later finds the object.
  *
  * Blocking: never.
+ * Ownership: the object is the limbo's until `reclaim` has it.
  */
 void baton_limbo_retire(struct baton_limbo *limbo, struct baton_retired *retired,
                         baton_reclaim_fn reclaim) BATON_NONNULL;

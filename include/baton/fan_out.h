@@ -158,7 +158,12 @@ void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
  */
 int baton_fan_out_cancel(struct baton_fan_out *fan_out) BATON_NONNULL;
 
-/* ref: one more reference. unref: gives a reference back; the last one cancels nothing. */
+/*
+ * ref: one more reference; returns the fan-out. unref: gives a reference back.
+ *
+ * Thread safety: a thread that holds a reference. Blocking: never.
+ * Ownership: the last unref frees the fan-out, when its items are over. It cancels nothing.
+ */
 struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out) BATON_NONNULL;
 void baton_fan_out_unref(struct baton_fan_out *fan_out) BATON_NONNULL;
 

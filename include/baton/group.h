@@ -101,6 +101,7 @@ BATON_MUST_USE int baton_group_wait_until(struct baton_group *group,
  * and refusals.
  *
  * Thread safety: any thread. Blocking: never.
+ * Ownership: the continuation is baton's until it has fired.
  * Ordering: several continuations fire in the order of their registration, unless a thread enters
  * beside the last leave.
  */

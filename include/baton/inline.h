@@ -257,8 +257,9 @@ static inline BATON_INLINE_ALWAYS void baton_inline_guard(const struct baton_res
 /* ---- The inlined functions ---- */
 
 /*
- * baton_submit(), inlined. All that is said of baton_submit() holds. Thread safety: any thread.
- * Errors: as baton_submit().
+ * As baton_submit(), inlined. All that is said of baton_submit() holds.
+ *
+ * Thread safety: any thread. Errors: as baton_submit().
  */
 static inline BATON_MUST_USE BATON_NONNULL int baton_submit_inline(struct baton_resource *resource,
                                                                    struct baton_task *task)
@@ -280,8 +281,10 @@ static inline BATON_MUST_USE BATON_NONNULL int baton_submit_inline(struct baton_
 }
 
 /*
- * baton_call(), inlined. All that is said of baton_call() holds. Where the compiler knows `fn`, it
- * may inline `fn` as well. Thread safety: any thread. Errors: as baton_call().
+ * As baton_call(), inlined. All that is said of baton_call() holds. Where the compiler knows `fn`,
+ * it may inline `fn` as well.
+ *
+ * Thread safety: any thread. Errors: as baton_call().
  */
 static inline BATON_MUST_USE BATON_NONNULL_AT(1, 2) int baton_call_inline(
 	struct baton_resource *resource, baton_call_fn fn, void *arg, void **value)

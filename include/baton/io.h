@@ -93,7 +93,12 @@ struct baton_io {
 	struct baton_stamp stamp; /* the label of its runs, see label.h; yours to set */
 };
 
-/* A watch that is not active. The resource must outlive it. */
+/*
+ * Makes a watch that is not active. `fn` runs as a task of the resource, which must outlive the
+ * watch: on the executor's thread, or on the runner's thread.
+ *
+ * Thread safety: the owner.
+ */
 #define BATON_IO_INIT(resource, fn)                                                                \
 	{                                                                                          \
 		{NULL, NULL, NULL}, (resource), (fn), NULL, {NULL, NULL}, 0, -1, BATON_STAMP_INIT  \
@@ -101,7 +106,12 @@ struct baton_io {
 void baton_io_init(struct baton_io *io, struct baton_resource *resource,
                    baton_io_fn fn) BATON_NONNULL;
 
-/* Sets the function that is told of runs that do not take place; NULL: none. Before start. */
+/*
+ * Sets the function that is told of runs that do not take place; NULL: none. It is called on the
+ * library's thread, or on the runner's thread.
+ *
+ * Thread safety: the owner, before the first start.
+ */
 void baton_io_set_dropped(struct baton_io *io, baton_io_dropped_fn dropped) BATON_NONNULL_AT(1);
 
 enum baton_io_how {
@@ -130,12 +140,14 @@ BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BAT
 
 /*
  * Stops the watch: its function is entered no more for the starts until now. What the stop met, and
- * when the memory is the caller's: stop.h. An active watch is PREVENTED until an event comes; then
- * it is QUEUED.
+ * when the memory is the caller's: stop.h. The function of stop_then is called on this thread, or
+ * on the runner's thread. An active watch is PREVENTED until an event comes; then it is QUEUED.
  *
  * Thread safety: any thread.
  * Blocking: stop_wait: yes. The others: like a short mutex: they wait while another thread hands
  * over a run of the watch, or calls its `dropped`.
+ * Ownership: stop.h has the rule of memory.
+ * Errors: stop_wait: -EDEADLK, -ETIMEDOUT, -ECHILD: stop.h.
  */
 struct baton_stopped baton_io_stop(struct baton_io *io) BATON_NONNULL;
 struct baton_stopped baton_io_stop_then(struct baton_io *io, baton_stopped_fn stopped, void *arg)

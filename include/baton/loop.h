@@ -23,7 +23,13 @@ extern "C" {
 
 struct baton_loop;
 
-/* Errors: -ENOMEM, -EMFILE, -ENFILE. */
+/*
+ * Creates a loop, whose owner is this thread.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: end it with baton_loop_destroy(). Executor and descriptor live as long as the loop.
+ * Errors: -ENOMEM, -EMFILE, -ENFILE.
+ */
 BATON_MUST_USE int baton_loop_create(struct baton_loop **loop) BATON_NONNULL;
 struct baton_executor *baton_loop_executor(struct baton_loop *loop) BATON_NONNULL;
 int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;

@@ -253,19 +253,20 @@ BATON_MUST_USE int baton_source_start_after(struct baton_source *source,
  * owner's thread stop is final, and meets NOTHING, PREVENTED or RUNNING. On another thread it meets
  * QUEUED or RUNNING, since the owner must come to the source first.
  *
- * The memory of a source that has dependencies is the loop's until they are ended. stop_then and
- * stop_wait end them. The function of stop_then is called on the owner's thread, in a task of the
+ * The function of stop_then is called on the owner's thread, in a task of the
  * loop's resource, or, after NOTHING and PREVENTED, within the call; stop_wait on another thread
  * waits until the owner has run the loop. (A bound of the loop's resource may refuse the task of
  * stop_then, and must not drop it: asserted.)
  *
  * Thread safety: any thread. Blocking: stop_wait alone waits.
- * Errors: stop_wait: those of stop.h and of baton_call_with(); -EPIPE: the loop's resource is
- * closed, and the owner must stop the source; -ECANCELED: a cancel of the resource's queued tasks
- * has ended the wait. A wait that has failed does not touch the source later: the owner may stop
- * and free it. stop_then: if the loop's resource refuses the task, `met` is the negative error
- * (EPIPE: BATON_STOP_CLOSED), and no function is called. Where the loop does not exist, a stop
- * meets NOTHING.
+ * Ownership: stop.h has the rule of memory. The memory of a source that has dependencies is the
+ * loop's until they are ended; stop_then and stop_wait end them.
+ * Errors: stop_wait: those of stop.h and of baton_call_with(); -EPIPE: the
+ * loop's resource is closed, and the owner must stop the source; -ECANCELED: a cancel of the
+ * resource's queued tasks has ended the wait. A wait that has failed does not touch the source
+ * later: the owner may stop and free it. stop_then: if the loop's resource refuses the task, `met`
+ * is the negative error (EPIPE: BATON_STOP_CLOSED), and no function is called. Where the loop does
+ * not exist, a stop meets NOTHING.
  */
 struct baton_stopped baton_source_stop(struct baton_source *source) BATON_NONNULL;
 struct baton_stopped baton_source_stop_then(struct baton_source *source, baton_stopped_fn stopped,

@@ -20,7 +20,13 @@ extern "C" {
 
 struct baton_manual;
 
-/* Errors: -ENOMEM. */
+/*
+ * Creates a manual executor.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: end it with baton_manual_destroy().
+ * Errors: -ENOMEM.
+ */
 BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
 struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
 

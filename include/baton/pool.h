@@ -128,6 +128,7 @@ struct baton_pool_policy {
 #define BATON_POOL_INJECTION_NS_MAX UINT64_C(1000000000)
 #define BATON_POOL_JOBS_MAX 65536 /* of injection_min, injection_max, tick_budget */
 
+/* How a pool is made. */
 struct baton_pool_options {
 	/* Threads; 0: the CPUs that this process may use (affinity, cgroup quota), at least 1. */
 	size_t workers;
@@ -164,7 +165,11 @@ struct baton_pool_options {
 #define BATON_POOL_NO_SPARES SIZE_MAX
 
 /*
- * `options` may be NULL. On an error nothing is left behind.
+ * Creates a pool, and starts its workers. `options` may be NULL. On an error nothing is left
+ * behind.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: end the pool with baton_pool_destroy(). The policy and the options are copied.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers or spares, stack too
  * small, no such CPU, cpus or cpu_count alone; a member of the policy out of its range, or
  * injection_min above injection_max, the defaults included). See baton_refused() in error.h.
@@ -194,10 +199,14 @@ struct baton_executor *baton_pool_executor(struct baton_pool *pool) BATON_NONNUL
 size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 
 /*
- * Runs a plain job on some worker. If the caller is a worker of this pool, that worker mostly runs
- * the newest job first.
- * Errors: -ESHUTDOWN after shutdown; -EAGAIN at once, where waiting_max plain jobs wait, unless the
- * caller is one of the pool's own threads. The job is untouched.
+ * Runs a plain job on the executor's thread: on some worker. If the caller is a worker of this
+ * pool, that worker mostly runs the newest job first.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: the job is the pool's until it is entered or cancelled; after an error it is the
+ * caller's.
+ * Errors: the job is untouched: -ESHUTDOWN: after shutdown; -EAGAIN: at once, where waiting_max
+ * plain jobs wait, unless the caller is one of the pool's own threads.
  */
 BATON_MUST_USE int baton_pool_submit(struct baton_pool *pool,
                                      struct baton_plain_job *job) BATON_NONNULL;

@@ -148,6 +148,7 @@ BATON_MUST_USE int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_N
 /*
  * Submits the task. To submit it again, with the same id and token, has no effect, even when the
  * task is over, as long as the server has its note.
+ * Ownership: the task's bytes are copied to the server; they stay the caller's.
  * Errors: -EEXIST: the id is another task's. -EINVAL: a bad id or token; no such class (before a
  * scheduler has led, a class below BATON_RULES_CLASSES_MAX is accepted, and may be denied later).
  */
@@ -270,7 +271,12 @@ struct baton_redis_backend_options {
 	uint64_t _reserved[4];
 };
 
-/* Errors: those of all calls. -EINVAL: the name, the address or the lease is bad. */
+/*
+ * Creates a backend, which has no task yet.
+ *
+ * Ownership: end it with baton_redis_backend_destroy().
+ * Errors: those of all calls. -EINVAL: the name, the address or the lease is bad.
+ */
 BATON_MUST_USE int baton_redis_backend_create(struct baton_redis *redis,
                                               const struct baton_redis_backend_options *options,
                                               struct baton_redis_backend **backend) BATON_NONNULL;

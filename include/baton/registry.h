@@ -112,7 +112,9 @@ struct baton_registry_options {
 	}
 
 /*
- * The options are copied.
+ * Creates a registry. The options are copied.
+ *
+ * Ownership: end it with baton_registry_destroy().
  * Errors: -EINVAL: an object smaller than an entry; a `config` with BATON_CAPTURE_NONE (the thread
  * that gives the last reference back must be able to run the registry's steps itself). -ENOMEM.
  */
@@ -227,8 +229,12 @@ BATON_MUST_USE int baton_registry_acquire_async(struct baton_registry *registry,
 struct baton_registry_entry *baton_registry_request_entry(
 	const struct baton_registry_request *request) BATON_NONNULL;
 
-/* One more reference. Returns the entry. Thread safety: a thread that holds a reference. Blocking:
- * never. */
+/*
+ * One more reference. Returns the entry.
+ *
+ * Thread safety: a thread that holds a reference. Blocking: never.
+ * Ownership: the reference is the caller's: give it back with unref.
+ */
 struct baton_registry_entry *baton_registry_ref(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
@@ -251,11 +257,11 @@ int baton_registry_unref(struct baton_registry_entry *entry) BATON_NONNULL;
 int baton_registry_remove(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
- * Calls visit(entry, arg) for each object, in any order, until visit returns false. During the
- * visit the walk holds a reference; visit takes a reference of its own if it keeps the entry. Each
- * object that is there from the beginning to the end of the walk is visited exactly once, an object
- * that comes or goes meanwhile at most once. In a task of baton_registry_resource() no object is
- * made meanwhile: the walk is as if at one moment.
+ * Calls visit(entry, arg) on this thread for each object, in any order, until visit returns false.
+ * During the visit the walk holds a reference; visit takes a reference of its own if it keeps the
+ * entry. Each object that is there from the beginning to the end of the walk is visited exactly
+ * once, an object that comes or goes meanwhile at most once. In a task of baton_registry_resource()
+ * no object is made meanwhile: the walk is as if at one moment.
  *
  * Blocking: never. The walk is one epoch section: keep the visits short. Errors: no object is
  * visited: see thread.h; -EDEADLK: calls have nested BATON_CALLING_MAX deep.

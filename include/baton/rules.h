@@ -227,6 +227,7 @@ BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
  * arrive_at: the task has an arrival number already, and waits at its old place: its backend was
  * lost, or another machine knew it. Tasks that arrive later have higher numbers.
  *
+ * Ownership: the entry is the machine's until it has finished, was withdrawn, or was denied.
  * Errors: the entry is untouched: -EAGAIN: denied. -EALREADY: it has arrived, and is not over.
  * -EINVAL: no such class. arrive_at: also -EINVAL: an interactive task, or the number UINT64_MAX
  * (no later arrival could have a higher one). -EEXIST: a task of its kind waits with that number.

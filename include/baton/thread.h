@@ -61,6 +61,7 @@ BATON_MUST_USE int baton_thread_attach(void);
  * BATON_NODE_MAX (asserted). free: gives the node back.
  *
  * Thread safety: any thread; free: also another one than alloc. Blocking: never.
+ * Ownership: the node is the caller's; while its task is accepted, baton's, as any task.
  * Errors: *node is untouched: -ENOMEM. -ECHILD.
  */
 BATON_MUST_USE int baton_node_alloc(size_t size, void **node) BATON_NONNULL;

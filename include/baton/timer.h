@@ -110,21 +110,17 @@ struct baton_timer {
 };
 
 /*
- * A timer, not armed. `timers`: the timer's wheel; NULL: the default wheel, which is created when a
- * timer of it is first armed. Wheel and resource are not touched before the first arm.
+ * Makes a timer, not armed. `fn` runs as a task of the resource: on the executor's thread, or on
+ * the runner's thread. `timers`: the timer's wheel; NULL: the default wheel, which is created when
+ * a timer of it is first armed. Wheel and resource are not touched before the first arm.
+ *
+ * Thread safety: the owner.
  */
 #define BATON_TIMER_INIT(timers, resource, fn)                                                     \
 	{                                                                                          \
 		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn),       \
 			{NULL, NULL}, NULL, BATON_STAMP_INIT                                       \
 	}
-
-/*
- * Makes a timer, not armed, as BATON_TIMER_INIT does. `fn` runs as a task of the resource: on the
- * executor's thread, or on the runner's thread.
- *
- * Thread safety: the owner.
- */
 void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                       struct baton_resource *resource, baton_timer_fn fn) BATON_NONNULL_AT(1, 3, 4);
 

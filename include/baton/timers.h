@@ -69,6 +69,7 @@ struct baton_timers_options {
 
 /*
  * Creates a wheel. `options` are copied; NULL: a thread, the defaults.
+ * Ownership: end it with baton_timers_destroy().
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit).
  */
 BATON_MUST_USE int baton_timers_create(const struct baton_timers_options *options,

@@ -81,12 +81,22 @@ struct baton_trigger {
 		{NULL, NULL, NULL}, 0, (resource), (fn), NULL, {NULL, NULL}, 0, BATON_STAMP_INIT   \
 	}
 
-/* The same at run time; also to start a stopped trigger again, when its memory is the caller's. */
+/*
+ * Makes a trigger, as BATON_TRIGGER_INIT does; also to start a stopped trigger again, when its
+ * memory is the caller's. `fn` runs as a task of the resource: on this thread, which fires, if the
+ * resource is idle; else on the runner's thread, or on the executor's thread.
+ *
+ * Thread safety: the owner.
+ */
 void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
                         baton_trigger_fn fn) BATON_NONNULL;
 
-/* Sets the function that is told of fires that no run answers; NULL: none. The owner, before the
- * first fire. */
+/*
+ * Sets the function that is told of fires that no run answers; NULL: none. It is called on the
+ * runner's thread, or on the thread to which the resource refuses the run.
+ *
+ * Thread safety: the owner, before the first fire.
+ */
 void baton_trigger_set_dropped(struct baton_trigger *trigger, baton_trigger_dropped_fn dropped)
 	BATON_NONNULL_AT(1);
 
@@ -112,12 +122,16 @@ BATON_MUST_USE int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNU
 /*
  * Stops the trigger: later fires are refused until the trigger is initialised anew, and a run that
  * is pending does not take place. What the stop met, and when the memory is the caller's: stop.h.
- * A pending run of a trigger is QUEUED, so a stop meets NOTHING, QUEUED or RUNNING. A fire that is
- * under way uses the trigger: wait for its return before you free.
+ * The function of stop_then is called on this thread, or on the runner's thread.
  *
  * Thread safety: any thread.
  * Blocking: stop_wait: yes. The others: never, save while another thread calls the trigger's
  * `dropped`.
+ * Ownership: stop.h has the rule of memory. A fire that is under way uses the trigger: wait for its
+ * return before you free.
+ * Errors: stop_wait: -EDEADLK, -ETIMEDOUT, -ECHILD: stop.h.
+ *
+ * Corner cases. A pending run of a trigger is QUEUED, so a stop meets NOTHING, QUEUED or RUNNING.
  */
 struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
 struct baton_stopped baton_trigger_stop_then(struct baton_trigger *trigger,

@@ -72,18 +72,22 @@ struct baton_undo_log {
 void baton_undo_log_begin(struct baton_undo_log *log) BATON_NONNULL;
 
 /*
- * Registers a compensation, after or before the operation that it undoes. If it is registered
+ * Registers a compensation, after or before the operation that it undoes. It is called on the
+ * runner's thread, when the log ends with a status. If it is registered
  * before, the compensation must find out whether the operation took place. Allocates nothing, and
  * cannot fail.
+ *
+ * Ownership: the struct is baton's until the log has ended, or it was called.
  */
 void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo,
                          baton_undo_fn fn) BATON_NONNULL;
 
 /*
- * Registers fn(arg) as a compensation, in memory of the library's (per-thread cache), which is
- * given back at the latest when the log ends. Call baton_undo_log_add() before the operation: if
- * add fails, there is nothing to undo.
+ * Registers fn(arg), called on the runner's thread, as a compensation, in memory of the library's
+ * (per-thread cache), which is given back at the latest when the log ends. Call
+ * baton_undo_log_add() before the operation: if add fails, there is nothing to undo.
  *
+ * Ownership: `arg` goes to fn, if the log ends with a status; else it is the caller's.
  * Errors: -ENOMEM.
  */
 typedef int (*baton_undo_call_fn)(void *arg);
