@@ -107,6 +107,22 @@ if command -v groff >/dev/null 2>&1; then
 	done
 fi
 
+# What a page says before its corner cases, and before its lists of members, types and functions,
+# fits one screen: SCREEN lines. "Corner cases." in the comment begins what need not.
+SCREEN=28
+# shellcheck disable=SC2086 # words, on purpose
+for page in $(echo "$pages" | grep '^man3/\|^man7/'); do
+	header=${page#man7/baton-}
+	[ "${page#man3/}" != "$page" ] || [ -e "include/baton/${header%.7}.h" ] || continue
+	lines=$(cd "$manual" && mandoc -T ascii -O width=78 "$page" | awk '
+		{gsub(/.\010/, "")}
+		/^[A-Z]/ {inside = /^DESCRIPTION|^RETURN VALUES|^ERRORS/}
+		inside {lines++}
+		END {print lines - 1}')
+	[ "$lines" -le $SCREEN ] ||
+		complain "$page: $lines lines before its corner cases ($SCREEN at most)"
+done
+
 # What a user does.
 for page in baton_submit baton_future_wait BATON_TASK_INIT; do
 	(cd "$manual" && mandoc -T ascii "man3/$page.3") |

@@ -27,6 +27,7 @@ LC_ALL=C awk -v layers="$(echo $layers)" -v companion_headers="$(echo $companion
 	src/companion/*/*.mk
 LC_ALL=C awk -f test/structure.awk $sources
 LC_ALL=C awk -v optional=test/optional_results.txt -f test/prototypes.awk include/baton/*.h
+LC_ALL=C awk -f test/comments.awk -f src/man/header.awk include/baton/*.h
 LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c $sources
 
 # baton-where(7) says no more of where functions run than the headers that it names.

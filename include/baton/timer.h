@@ -127,7 +127,8 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
 /*
  * Sets the function that is called when this timer will not run, instead of `dropped` in its
  * wheel's options. It is called on the runner's thread, or on the thread to which the resource
- * refuses the run. The default wheel has no such option. NULL: the wheel's.
+ * refuses the run, or which closes the wheel. The default wheel has no such option. NULL: the
+ * wheel's.
  *
  * Thread safety: the owner, before the first arm.
  */
