@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Each header compiles alone: all as C11, the public ones also without GNU extensions and as C++17.
+# Each header compiles alone: all as C11, the public ones also without GNU extensions and as C++17;
+# those of C++ as C++17 and C++20.
 # A result that must be used cannot be dropped by mistake (baton/attributes.h).
 # With the compilers that are set, and with gcc and clang where these are there.
 # Arguments: libbaton's headers, which baton/all.h includes.
@@ -65,9 +66,16 @@ try() # header compiler...: a line for xargs
 # shellcheck disable=SC2086 # words, on purpose
 check_all() # C compiler, C++ compiler
 {
+	cxx_warnings="-Wshadow -Wconversion -Wold-style-cast"
+	case $2 in *clang*) ;; *) cxx_warnings="$cxx_warnings -Wuseless-cast" ;; esac
 	for header in include/*.h include/baton/*.h; do
 		try "$header" $1 -x c -std=c11 $warnings
-		[ -z "$2" ] || try "$header" $2 -x c++ -std=c++17 $warnings -Wold-style-cast
+		[ -z "$2" ] || try "$header" $2 -x c++ -std=c++17 $warnings $cxx_warnings
+	done
+	for header in include/*.hpp include/baton/*.hpp; do
+		[ -n "$2" ] || break
+		try "$header" $2 -x c++ -std=c++17 $warnings $cxx_warnings
+		try "$header" $2 -x c++ -std=c++20 $warnings $cxx_warnings
 	done
 	must_use="-Wall -Wextra -Wpedantic -Werror -Iinclude -S -o /dev/null"
 	echo --must-use $1 -x c -std=c11 $must_use

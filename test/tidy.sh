@@ -16,7 +16,7 @@ sources='src/*/*.[ch] src/*/*/*.[ch]'
 broker_layers=$(listed BROKER_FOLDERS)
 
 find src include examples test .ci \
-	\( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' \) |
+	\( -name '*.[ch]' -o -name '*.cc' -o -name '*.hpp' -o -name '*.sh' -o -name '*.awk' \) |
 	LC_ALL=C sort >"${TMPDIR:-/tmp}/baton-tidy.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 
