@@ -343,4 +343,6 @@ class configured_resource : private detail::config_holder, public resource
 
 } /* namespace baton */
 
+#include <baton/future.hpp>
+
 #endif
