@@ -449,4 +449,6 @@ template <class F> future<std::invoke_result_t<std::decay_t<F>>> resource::async
 
 } /* namespace baton */
 
+#include <baton/when.hpp>
+
 #endif
