@@ -34,6 +34,7 @@
 #ifndef BATON_HPP
 #define BATON_HPP
 
+#include <baton/coroutine.hpp>
 #include <baton/error.hpp>
 #include <baton/future.hpp>
 #include <baton/group.hpp>
