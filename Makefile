@@ -211,6 +211,7 @@ HEADERS := $(sort $(filter-out $(call companion_headers,$(COMPANIONS)),\
 	$(wildcard include/*.h include/baton/*.h)))
 TEST_FOLDERS := test/unit $(addprefix test/unit/,$(notdir $(FOLDERS)) $(PLAIN_COMPANIONS)) \
 	test/broker/unit
+CXX_HEADERS := $(wildcard include/*.hpp include/baton/*.hpp)
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
 	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
@@ -224,7 +225,8 @@ MAN_PAGES = $(addprefix man,$(shell \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
-INSTALLED = $(call into,$(HEADERS),include,$(INCLUDEDIR)) $(call into,$(TOP),build,$(BINDIR)) \
+INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
+	$(call into,$(TOP),build,$(BINDIR)) \
 	$(call into,$(call companion_headers,$(COMPANIONS_MADE)),include,$(INCLUDEDIR)) \
 	$(call into,build/libbaton.a $(SHARED),build,$(LIBDIR)) \
 	$(call into,$(call companion_made,$(COMPANIONS_MADE)),build,$(LIBDIR)) \
@@ -342,7 +344,7 @@ UNTESTED := build/asan/% build/tsan/% build/coverage/% build/bench/bench build/r
 built: all $(foreach v,build build/asan build/tsan,$(TESTS:%=$v/%) $v/stress/stress) \
 	$(filter-out $(UNTESTED),$(PROGRAMS)) $(CHECKED_MADE) $(TSAN_MADE) build/bench/counts \
 	build/sim/sim $(FUZZERS:%=build/fuzz/corpus_%) build/test/unit/cxx_smoke \
-	build/test/unit/cxx_unwinding
+	build/test/unit/cxx_unwinding $(CXX_TESTS)
 
 check: $(TESTS:%=build/%) ## the tests
 	$(Q)TEST_ARGS='-j1 $(TEST_ARGS)' test/run.sh check $(sort $^)
@@ -353,9 +355,42 @@ check-asan: $(TESTS:%=build/asan/%) ## the tests under AddressSanitizer, leaks i
 check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-tsan $(sort $^)
 
-check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding ## headers in C++17; exceptions
+# The C++ headers' tests, each compiled in several ways: its flags, and the archives that it links.
+# bare: without exceptions. clang, where it is: optimised.
+CXX_WAYS := 17 asan tsan bare clang
+CXX_FLAGS_17 := -std=c++17
+CXX_FLAGS_asan := -std=c++20 $(ASAN)
+CXX_FLAGS_tsan := -std=c++20 -fsanitize=thread
+CXX_FLAGS_bare := -std=c++2b -fno-exceptions
+CXX_FLAGS_clang := -std=c++20 -O2
+CXX_LIBS_asan := build/asan
+CXX_LIBS_tsan := build/tsan
+CXX_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Werror
+# gcc's alone.
+CXX_ONLY_GCC = $(if $(findstring clang,$1),,-Wuseless-cast)
+CLANGXX ?= clang++
+HAVE_CLANGXX := $(shell command -v $(CLANGXX))
+CXX_FILES_17 := callables
+CXX_TESTS = $(foreach w,$(filter-out $(if $(HAVE_CLANGXX),,clang),$(CXX_WAYS)),\
+	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES_17)),build/cxx/$w/$t))
+
+# $1: the way
+define cxx_way
+build/cxx/$1/%: test/unit/cxx_%.cc $(TESTED:%=$(or $(CXX_LIBS_$1),build)/%) | build/deps/test
+	$$(call say,CXX,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(if $(filter clang,$1),$$(CLANGXX),$$(CXX)) $$(CXX_WARNINGS) -g1 $(CXX_FLAGS_$1) \
+		$$(call CXX_ONLY_GCC,$(if $(filter clang,$1),clang,$$(CXX))) -Iinclude -MMD -MP \
+		-o $$@ $$< $$(filter %.a,$$^) $$(LDFLAGS) $$(LIBS) -pthread
+endef
+$(foreach w,$(CXX_WAYS),$(eval $(call cxx_way,$w)))
+-include $(wildcard build/cxx/*/*.d)
+
+check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding \
+		$(CXX_TESTS) ## the headers in C++17; exceptions; baton.hpp in C++17 to 23
 	$(Q)timeout 300 build/test/unit/cxx_smoke
 	$(Q)timeout 300 build/test/unit/cxx_unwinding
+	$(Q)for program in $(CXX_TESTS); do timeout 300 $$program || exit 1; done
 
 build/test/unit/cxx_%: test/unit/cxx_%.cc $(TESTED:%=build/%) | build/deps/test
 	$(call say,CXX,$@)
@@ -408,7 +443,8 @@ map: ## writes src/baton.map and the companions' anew: what the public headers d
 	$(foreach c,$(COMPANIONS),$(call write_map,src/companion/$c/$c.map,\
 		$(call companion_headers,$c)))
 
-FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc')
+FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc' -o \
+	-name '*.hpp')
 tidy-format: ## is everything formatted as clang-format would?
 	$(Q)clang-format --dry-run -Werror $(FORMATTED)
 
