@@ -370,7 +370,7 @@ CXX_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast 
 CXX_ONLY_GCC = $(if $(findstring clang,$1),,-Wuseless-cast)
 CLANGXX ?= clang++
 HAVE_CLANGXX := $(shell command -v $(CLANGXX))
-CXX_FILES_17 := callables modules
+CXX_FILES_17 := callables futures modules
 CXX_TESTS = $(foreach w,$(filter-out $(if $(HAVE_CLANGXX),,clang),$(CXX_WAYS)),\
 	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES_17)),build/cxx/$w/$t))
 
