@@ -372,7 +372,7 @@ CLANGXX ?= clang++
 HAVE_CLANGXX := $(shell command -v $(CLANGXX))
 CXX_FILES_17 := callables futures modules
 CXX_TESTS = $(foreach w,$(filter-out $(if $(HAVE_CLANGXX),,clang),$(CXX_WAYS)),\
-	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES_17)),build/cxx/$w/$t))
+	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES_17) coroutines),build/cxx/$w/$t))
 
 # $1: the way
 define cxx_way
