@@ -64,7 +64,7 @@ namespace detail
 /* A coroutine that waits. What lets it go on touches nothing of it afterwards. */
 class waiter
 {
-      public:
+public:
 	waiter() noexcept = default;
 	waiter(const waiter &) = delete;
 	waiter &operator=(const waiter &) = delete;
@@ -80,7 +80,7 @@ class waiter
 		return false;
 	}
 
-      protected:
+protected:
 	void waits(std::coroutine_handle<> coroutine) noexcept
 	{
 		_coroutine = coroutine;
@@ -105,7 +105,7 @@ class waiter
 		return _status;
 	}
 
-      private:
+private:
 	std::coroutine_handle<> _coroutine;
 	int _status = 0;
 };
@@ -113,14 +113,14 @@ class waiter
 /* One that waits for its turn as a task of a resource. */
 class task_waiter : public waiter, protected stamped_task
 {
-      protected:
+protected:
 	void prepare(const baton_label *given) noexcept
 	{
 		baton_task_init_of(this, &type);
 		label(given);
 	}
 
-      private:
+private:
 	static task_waiter *of(baton_task *task) noexcept
 	{
 		return static_cast<task_waiter *>(static_cast<stamped_task *>(task));
@@ -144,13 +144,13 @@ class task_waiter : public waiter, protected stamped_task
 /* One that waits for its turn as a job of an executor. */
 class job_waiter : public waiter, protected baton_plain_job
 {
-      protected:
+protected:
 	void prepare() noexcept
 	{
 		baton_plain_job_init(this, run, cancelled);
 	}
 
-      private:
+private:
 	static void run(baton_plain_job *job) noexcept
 	{
 		static_cast<job_waiter *>(job)->goes_on(0);
@@ -165,7 +165,7 @@ class job_waiter : public waiter, protected baton_plain_job
 /* The result of a future, on a resource that was named. */
 template <class T> class on_resource : public task_waiter
 {
-      public:
+public:
 	on_resource(future<T> &from, baton_resource &where) noexcept : _from(from), _where(where)
 	{
 	}
@@ -188,7 +188,7 @@ template <class T> class on_resource : public task_waiter
 		return _from.get();
 	}
 
-      private:
+private:
 	future<T> &_from;
 	baton_resource &_where;
 };
@@ -196,7 +196,7 @@ template <class T> class on_resource : public task_waiter
 /* The same, on an executor. */
 template <class T> class on_executor : public job_waiter
 {
-      public:
+public:
 	on_executor(future<T> &from, baton_executor *where) noexcept : _from(from), _where(where)
 	{
 	}
@@ -217,7 +217,7 @@ template <class T> class on_executor : public job_waiter
 		return _from.get();
 	}
 
-      private:
+private:
 	future<T> &_from;
 	baton_executor *_where;
 };
@@ -227,7 +227,7 @@ template <class T> class on_executor : public job_waiter
 /* What resource::enter() returns: for co_await, once. */
 class entering : public detail::task_waiter
 {
-      public:
+public:
 	entering(baton_resource &where, const baton_label *label, std::error_code *error,
 	         bool later = false) noexcept
 	    : _where(where), _label(label), _error(error), _later(later)
@@ -263,7 +263,7 @@ class entering : public detail::task_waiter
 			detail::raise_if(status());
 	}
 
-      private:
+private:
 	baton_resource &_where;
 	const baton_label *_label;
 	std::error_code *_error;
@@ -298,7 +298,7 @@ inline entering resource::enter(const baton_label &label, std::error_code &error
 /* What enter(executor) returns: for co_await, once. */
 class entering_executor : public detail::job_waiter
 {
-      public:
+public:
 	explicit entering_executor(baton_executor *where) noexcept : _where(where)
 	{
 	}
@@ -318,7 +318,7 @@ class entering_executor : public detail::job_waiter
 		detail::raise_if(status());
 	}
 
-      private:
+private:
 	baton_executor *_where;
 };
 
@@ -335,7 +335,7 @@ class entering_executor : public detail::job_waiter
  */
 class delay : public detail::waiter, private baton_timer
 {
-      public:
+public:
 	template <class Rep, class Period>
 	delay(baton_resource &where, std::chrono::duration<Rep, Period> time)
 	    : _where(&where), _span(detail::span(time))
@@ -375,7 +375,7 @@ class delay : public detail::waiter, private baton_timer
 		return code(baton_timer_arm_after(this, 0));
 	}
 
-      private:
+private:
 	/* The coroutine may end, and the timer with it. */
 	static int expired(baton_timer *timer) noexcept
 	{

@@ -162,14 +162,13 @@ template <class F> struct called {
  * of the scope, also by an exception. */
 class held
 {
-      public:
-	explicit held(baton_resource *resource) noexcept
+public:
+	explicit held(baton_resource *resource) noexcept : _resource(resource)
 	{
 		if (!baton_inline_served())
 			return;
 		_self = baton_inline_thread_v2;
-		if (baton_inline_enter(_self, resource, true) == BATON_INLINE_HELD)
-			_resource = resource;
+		_held = baton_inline_enter(_self, resource, true) == BATON_INLINE_HELD;
 	}
 
 	held(const held &) = delete;
@@ -177,18 +176,19 @@ class held
 
 	~held()
 	{
-		if (_resource && !baton_inline_leave(_self, _resource))
+		if (_held && !baton_inline_leave(_self, _resource))
 			baton_inline_end_v2(_resource);
 	}
 
 	explicit operator bool() const noexcept
 	{
-		return _resource;
+		return _held;
 	}
 
-      private:
+private:
 	baton__thread_head *_self = nullptr;
-	baton_resource *_resource = nullptr;
+	baton_resource *_resource;
+	bool _held = false;
 };
 
 /* ---- Tasks without and with a label, or a carried value ---- */

@@ -51,7 +51,7 @@ inline const std::error_category &category() noexcept
 {
 	class baton_category final : public std::error_category
 	{
-	      public:
+	public:
 		const char *name() const noexcept override
 		{
 			return "baton";

@@ -293,7 +293,7 @@ template <class T> class on_executor;
  */
 template <class T> class [[nodiscard]] future
 {
-      public:
+public:
 	using promise_type = detail::coroutine_promise<T>; /* see coroutine.hpp */
 
 	future() noexcept = default;
@@ -426,7 +426,7 @@ template <class T> class [[nodiscard]] future
 		return _memory;
 	}
 
-      private:
+private:
 	detail::state *_memory = nullptr;
 };
 

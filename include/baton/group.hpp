@@ -55,7 +55,7 @@ struct over_state : shared_state {
 
 class group : public baton_group
 {
-      public:
+public:
 	constexpr group() noexcept : baton_group BATON_GROUP_INIT
 	{
 	}

@@ -24,7 +24,7 @@ namespace baton
 
 class loop
 {
-      public:
+public:
 	loop()
 	{
 		detail::raise_if(baton_loop_create(&_loop));
@@ -65,7 +65,7 @@ class loop
 		baton_loop_wake(_loop);
 	}
 
-      private:
+private:
 	baton_loop *_loop = nullptr;
 };
 

@@ -87,7 +87,7 @@ inline baton_resource_config with_executor(baton_executor *executor,
 
 class pool
 {
-      public:
+public:
 	pool()
 	{
 		detail::raise_if(baton_pool_create(nullptr, &_pool));
@@ -128,7 +128,7 @@ class pool
 			}));
 	}
 
-      private:
+private:
 	baton_pool *_pool = nullptr;
 };
 

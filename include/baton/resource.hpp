@@ -64,7 +64,7 @@ template <class T> class future;
  */
 template <class F> class task : public baton_task
 {
-      public:
+public:
 	explicit task(F callable, baton_future *future = nullptr) : _callable(std::move(callable))
 	{
 		baton_task_init(this, run, future);
@@ -73,7 +73,7 @@ template <class F> class task : public baton_task
 	task(const task &) = delete;
 	task &operator=(const task &) = delete;
 
-      private:
+private:
 	static int run(baton_task *self) noexcept
 	{
 		F &callable = static_cast<task *>(self)->_callable;
@@ -104,7 +104,7 @@ class delay;
  */
 class resource : public baton_resource
 {
-      public:
+public:
 	/* With the defaults: constant, so that a static resource is there before any code. */
 	constexpr resource() noexcept : baton_resource BATON_RESOURCE_INIT(nullptr)
 	{
@@ -334,7 +334,7 @@ struct config_holder {
 /* A resource that owns its config, and ends before it. */
 class configured_resource : private detail::config_holder, public resource
 {
-      public:
+public:
 	explicit configured_resource(const baton_resource_config &given) noexcept
 	    : config_holder{given}, resource(config_holder::config)
 	{

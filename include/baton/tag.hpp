@@ -25,7 +25,7 @@ namespace baton
 
 class tag : public baton_tag
 {
-      public:
+public:
 	constexpr tag() noexcept : baton_tag BATON_TAG_INIT
 	{
 	}

@@ -29,7 +29,7 @@ namespace baton
 
 template <class F = std::function<void()>> class timer : public baton_timer
 {
-      public:
+public:
 	/* `wheel` NULL: the default wheel. */
 	timer(baton_resource &where, F callable, baton_timers *wheel = nullptr)
 	    : _callable(std::move(callable))
@@ -95,7 +95,7 @@ template <class F = std::function<void()>> class timer : public baton_timer
 		baton_timer_disarm(this);
 	}
 
-      private:
+private:
 	static int run(baton_timer *self) noexcept
 	{
 		static_cast<void>(static_cast<timer *>(self)->_callable());

@@ -64,11 +64,20 @@ build/counts/%.o: %.c build/flags | build/deps/build
 build/bench/counts: $(patsubst %.c,build/counts/%.o,$(TESTED_SOURCES) $(COUNTS_SOURCES))
 	$(call link,$(LIBS) -lm,$(COUNTS_WRAP))
 
-$(call program,bench/steps,test/bench/steps/main.c libbaton.a)
+build/test/bench/cxx/%.o: BENCH_CXXFLAGS += -std=c++20
+# Instructions are counted: none are to be there for an address alone.
+build/test/bench/cxx/ways.o: BENCH_CXXFLAGS += -fno-align-labels -fno-align-jumps -fno-align-loops
+build/bench/steps build/bench/allocations: LINKER = $(CXX) $(CXXFLAGS)
+$(call program,bench/steps,test/bench/steps/main.c test/bench/cxx/ways.cc libbaton.a)
+# Allocations of a C++ program, and of the library that it links.
+ALLOCATIONS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc mmap,-Wl,--wrap=$f)
+$(call program,bench/allocations,test/bench/cxx/allocations.cc libbaton.a,$$(ALLOCATIONS_WRAP))
 
-check-budget: build/bench/counts build/bench/steps ## atomics, instructions, system calls per task
+check-budget: build/bench/counts build/bench/steps \
+		build/bench/allocations ## atomics, instructions, system calls per task
 	$(Q)timeout 60 build/bench/counts
 	$(Q)timeout 60 build/bench/steps
+	$(Q)timeout 60 build/bench/allocations
 
 # ---- What each remedy of core/contention.h is worth: the benchmark without it ----
 REMEDIES := STAND_BACK:1 STAND_BACK_CALL:2 BACK_OFF:4 HOT:8 LOAN:16 DEBT:32 RECALL:64 AHEAD:128

@@ -63,7 +63,7 @@ struct counted {
 /* Nothing runs until step() says so. */
 class by_hand
 {
-      public:
+public:
 	by_hand()
 	{
 		baton::detail::raise_if(baton_manual_create(&_manual));
@@ -87,7 +87,7 @@ class by_hand
 		static_cast<void>(baton_manual_run(_manual, 0));
 	}
 
-      private:
+private:
 	baton_manual *_manual = nullptr;
 };
 
