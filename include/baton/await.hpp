@@ -137,8 +137,8 @@ private:
 		of(task)->goes_on(-ECANCELED);
 	}
 
-	static constexpr baton_task_type type = {run, cancelled, 0, stamped_task::stamp_place, 0, 0,
-	                                         0,   0,         {}};
+	static constexpr baton_task_type type =
+		task_type(run, cancelled, 0, stamped_task::stamp_place);
 };
 
 /* One that waits for its turn as a job of an executor. */

@@ -225,6 +225,18 @@ struct stamped_task : baton_task {
 
 static_assert(sizeof(stamped_task) == sizeof(baton_task) + sizeof(baton_stamp), "its place");
 
+constexpr baton_task_type task_type(baton_task_fn run, baton_task_cancelled_fn cancelled,
+                                    std::int32_t future, std::int32_t stamp) noexcept
+{
+	baton_task_type type{};
+
+	type.run = run;
+	type.cancelled = cancelled;
+	type.future = future;
+	type.stamp = stamp;
+	return type;
+}
+
 /* A post that waits. */
 template <class F, class Task> struct posted : Task {
 	F callable;
@@ -251,8 +263,7 @@ template <class F, class Task> struct posted : Task {
 		unmake(of(task));
 	}
 
-	static constexpr baton_task_type type = {run, cancelled, 0, Task::stamp_place, 0, 0,
-	                                         0,   0,         {}};
+	static constexpr baton_task_type type = task_type(run, cancelled, 0, Task::stamp_place);
 };
 
 template <class Task, class F>

@@ -202,8 +202,8 @@ template <class F, class R, class Task> struct async_state : state, Task {
 		static_cast<void>(baton_future_complete(&this->future, error, nullptr));
 	}
 
-	static constexpr baton_task_type type = {
-		run, nullptr, sizeof(stamped_task), Task::stamp_place, 0, 0, 0, 0, {}};
+	static constexpr baton_task_type type =
+		task_type(run, nullptr, sizeof(stamped_task), Task::stamp_place);
 };
 
 /* What then() runs: a callable, and the future whose result it is given. */

@@ -168,7 +168,7 @@ static const struct path {
 	{"submit, busy, inlined", submit_inlined, 67, true, false, false},
 	{"call, idle, inlined, C++: baton_call_inline()", call_from_cxx, 0, false, false, false},
 	{"call, idle, C++: call(lambda)", call_cxx, AS_BASE, false, false, false},
-	{"call, idle, C++: call(lambda) with a value", call_cxx_value, AS_BASE, false, false, false},
+	{"call, idle, C++: call(lambda), a value", call_cxx_value, AS_BASE, false, false, false},
 	{"post, idle, C++: post(lambda)", post_cxx, AS_BASE, false, false, false},
 };
 
