@@ -24,6 +24,7 @@
 #include <baton/loop.h>
 #include <baton/manual.h>
 #include <baton/parallel.h>
+#include <baton/published.h>
 #include <baton/reader.h>
 #include <baton/registry.h>
 #include <baton/stats.h>

@@ -140,6 +140,42 @@ FIRST(baton_readers_deinit)
 	baton_readers_deinit(&readers);
 }
 
+/* ---- Published pointers ---- */
+
+static struct baton_published published;
+
+static void reclaim_nothing(struct baton_retired *retired)
+{
+	(void)retired;
+}
+
+FIRST(baton_published_init)
+{
+	MUST(!baton_published_init(&published, NULL, reclaim_nothing));
+}
+
+FIRST(baton_published_replace)
+{
+	static struct baton_retired object;
+
+	MUST(!baton_published_init(&published, NULL, reclaim_nothing));
+	baton_published_replace(&published, &object);
+}
+
+FIRST(baton_published_read)
+{
+	MUST(!baton_published_init(&published, NULL, reclaim_nothing));
+	MUST(!baton_epoch_enter());
+	MUST(!baton_published_read(&published));
+	baton_epoch_leave();
+}
+
+FIRST(baton_published_deinit)
+{
+	MUST(!baton_published_init(&published, NULL, reclaim_nothing));
+	baton_published_deinit(&published);
+}
+
 /* ---- Watches of descriptors ---- */
 
 static int run_io(struct baton_io *io)

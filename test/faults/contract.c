@@ -187,6 +187,11 @@ static const struct function {
 	{"baton_pool_destroy", {EDEADLK, ECHILD, EPERM}},
 	{"baton_pool_worker_stats_read", {EINVAL}},
 	{"baton_pool_stats_read", {0}},
+	/* baton/published.h */
+	{"baton_published_init", {FIRST}},
+	{"baton_published_deinit", {0}},
+	{"baton_published_read", {0}},
+	{"baton_published_replace", {0}},
 	/* baton/reader.h */
 	{"baton_readers_init", {0}},
 	{"baton_readers_deinit", {0}},

@@ -5,6 +5,7 @@
 #include "scenario.h"
 
 #include <baton/epoch.h>
+#include <baton/published.h>
 #include <baton/registry.h>
 
 #include <string.h>
@@ -39,6 +40,22 @@ SCENARIO(epoch, sections)
 	(void)USE(baton_limbo_poll(limbo));
 	USE(baton_limbo_destroy(limbo));
 	EXPECT(atomic_load(&reclaimed) == 1);
+}
+
+SCENARIO(published, replaced)
+{
+	struct baton_retired objects[3];
+	struct baton_published published;
+
+	atomic_store(&reclaimed, 0);
+	INSIST(baton_published_init(&published, &objects[0], reclaim), true);
+	for (int i = 1; i < 3; i++)
+		USE(baton_published_replace(&published, &objects[i]));
+	INSIST(baton_epoch_enter(), !USE(baton_epoch_inside()));
+	EXPECT(baton_published_read(&published) == &objects[2]);
+	USE(baton_epoch_leave());
+	USE(baton_published_deinit(&published));
+	EXPECT(atomic_load(&reclaimed) == 3);
 }
 
 struct item {

@@ -7,6 +7,7 @@
 
 #include <baton/admission.h>
 #include <baton/epoch.h>
+#include <baton/published.h>
 #include <baton/io.h>
 #include <baton/mainloop.h>
 #include <baton/registry.h>

@@ -74,6 +74,7 @@ struct world {
 	struct baton_registry *registry;
 	struct baton_registry_entry *entry; /* "a" */
 	struct baton_limbo *limbo;
+	struct baton_published published;
 	struct baton_admission admission;
 	struct baton_admission closing; /* one of its entries is not over */
 	struct baton_admission ended;
@@ -336,6 +337,7 @@ static void modules_begin(void)
 	MUST(baton_registry_create(&options, &world.registry) == 0);
 	MUST(baton_registry_acquire(world.registry, "a", 1, &world.entry) == 0);
 	MUST(baton_limbo_create(&world.limbo) == 0);
+	MUST(baton_published_init(&world.published, NULL, retired_nothing) == 0);
 	for (size_t i = 0; i < 3; i++) {
 		rules.limit[i] = 1;
 		rules.duration_ns[i] = (i + 1) * BATON_SECOND;

@@ -37,6 +37,7 @@ static struct fresh {
 	struct baton_window_lane window_lane[1];
 	struct windowed windowed;
 	struct baton_readers readers;
+	struct baton_published published;
 	struct read_task read;
 	struct baton_detached token;
 	struct baton_deadline deadline;
