@@ -315,6 +315,7 @@ SCENARIO(reader, together)
 
 		USE(baton_future_init(&look->future));
 		read_task_init(&look->read, &library.readers, look_run, &look->future);
+		USE(baton_reader_init(&look->read.reader, &library.readers));
 	}
 	elsewhere(look_alone, &library);
 	occupy(&library.first, &library.resource);

@@ -52,7 +52,7 @@ SCENARIO(published, replaced)
 	for (int i = 1; i < 3; i++)
 		USE(baton_published_replace(&published, &objects[i]));
 	INSIST(baton_epoch_enter(), !USE(baton_epoch_inside()));
-	EXPECT(baton_published_read(&published) == &objects[2]);
+	EXPECT(USE(baton_published_read(&published)) == &objects[2]);
 	USE(baton_epoch_leave());
 	USE(baton_published_deinit(&published));
 	EXPECT(atomic_load(&reclaimed) == 3);

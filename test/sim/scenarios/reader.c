@@ -55,13 +55,18 @@ static int offer(struct baton_executor *executor, struct baton_plain_job *job)
 	(void)executor;
 	if (refuses)
 		return -ESHUTDOWN;
+	job->job._next = NULL; /* as a queue does: plain */
 	sim_require(swap_acq_rel(&offered, job) == NULL);
 	return 0;
 }
 
 static struct baton_plain_job *take_offer(void)
 {
-	return swap_acq_rel(&offered, NULL);
+	struct baton_plain_job *job = swap_acq_rel(&offered, NULL);
+
+	if (job)
+		job->job._next = &job->job;
+	return job;
 }
 
 static void cancel_offer(void)
@@ -266,6 +271,11 @@ SIM_SCRIPT(reader_party_twice, 2, "two parties: an old invitation meets the next
            "readers; reads a b d e"
            "| A: attach; help | B: attach; help"
            "| works; later a b c d e; drive; help")
+
+SIM_SCRIPT(reader_party_old, 2, "one party after the other, with one helper",
+           "readers; reads a b d e"
+           "| A: attach; help"
+           "| works; later a b c d e; drive")
 
 SIM_SCRIPT(reader_party_cancel, 2, "readers that are taken along are cancelled until they begin",
            "readers; futures b c; reads a b c"
