@@ -123,6 +123,7 @@ struct old_executor_ops {
 	bool (*alone)(struct baton_executor *executor);
 	bool (*should_yield)(struct baton_executor *executor);
 	bool (*recall)(struct baton_executor *executor, struct baton_job *job);
+	int (*offer)(struct baton_executor *executor, struct baton_plain_job *job);
 	void (*_reserved[4])(void);
 };
 
