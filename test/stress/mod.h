@@ -203,6 +203,8 @@ void many_group(uint64_t *random);
 void loop_run(uint64_t *random);
 void suspend_one(struct ground *ground);
 void suspend_many(uint64_t *random);
+void hold_one(struct ground *ground);
+void hold_many(uint64_t *random);
 void names_start(void);
 void names_end(void);
 void names_use(bool may_wait);

@@ -47,6 +47,8 @@ enum mod_deed {
 	MOD_LOOP,
 	MOD_SUSPEND,
 	MOD_QUIESCE,
+	MOD_HOLD,
+	MOD_HOLD_MANY,
 	MOD_ACQUIRE,
 	MOD_SOURCE_PRIVATE,
 	MOD_WATCH_PRIVATE,
@@ -266,6 +268,12 @@ static void restless(enum mod_deed deed, struct ground *ground, uint64_t *random
 		break;
 	case MOD_QUIESCE:
 		suspend_many(random);
+		break;
+	case MOD_HOLD:
+		hold_one(ground);
+		break;
+	case MOD_HOLD_MANY:
+		hold_many(random);
 		break;
 	case MOD_ACQUIRE:
 		names_use(true);
