@@ -107,6 +107,11 @@ if command -v groff >/dev/null 2>&1; then
 	done
 fi
 
+# The errors of each call are the same in its header and in test/faults.
+awk -v check=1 -f src/man/errors_table.awk src/base/error.c test/faults/contract.c \
+	"$manual/named" >"$tmp" || complain "mend the header or test/faults/contract.c:"
+cat "$tmp"
+
 # What a page says before its corner cases, and before its lists of members, types and functions,
 # fits one screen: SCREEN lines. "Corner cases." in the comment begins what need not.
 SCREEN=28

@@ -174,7 +174,8 @@ BATON_MUST_USE int baton_board_trace_stop(struct baton_board *board,
  * and a line for each thread that waits. Allocates no memory.
  *
  * Thread safety: any thread. Blocking: as leave, and on the descriptor.
- * Errors: those of write(2); a part may have been written. -ECHILD: see thread.h.
+ * Errors: those of write(2), such as -EBADF and -EAGAIN; a part may have been written. -ECHILD: see
+ * thread.h.
  */
 BATON_MUST_USE int baton_board_dump(struct baton_board *board, int fd) BATON_NONNULL;
 

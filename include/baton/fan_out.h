@@ -124,14 +124,15 @@ struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out) BATON_N
  * With BATON_FAN_OUT_CANCEL_ON_SUCCESS, after the first success: 0, and the index of the item that
  * succeeded first. Without a success the status is that of a fan-out without the flag.
  *
- * Returns: 0 (no item has failed), or that status.
+ * Returns: 0 (no item has failed), or that status; -ECANCELED: an item was cancelled.
  */
 int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index) BATON_NONNULL_AT(1);
 
 /*
  * The status of one item. `index` is less than the count of items.
  *
- * Returns: 0; the status with which the item failed; -EAGAIN: the item is not over.
+ * Returns: 0; the status with which the item failed; -ECANCELED: the item was cancelled; -EAGAIN:
+ * the item is not over.
  */
 int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index) BATON_NONNULL;
 

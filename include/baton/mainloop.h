@@ -422,8 +422,8 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  * sources.
  *
  * Thread safety: the owner. Blocking: as the functions do.
- * Errors: nothing runs: -EPERM: the caller is not the owner. -EDEADLK:
- * inside `ready`, or nested BATON_NESTING_MAX deep. -ESHUTDOWN. -EPIPE: the loop's resource has
+ * Errors: nothing runs: -EPERM: the caller is not the owner. -EDEADLK: inside `ready`, or nested
+ * BATON_NESTING_MAX deep. -ESHUTDOWN. -EPIPE: the loop's resource has
  * been closed.
  */
 BATON_MUST_USE int64_t baton_mainloop_run(struct baton_mainloop *loop,

@@ -22,6 +22,7 @@ function list_errors(i,	k, text, n, lines, at, part, inside)
 			part = part (lines[k] ~ /^ +-E/ ? "\n" : " ") lines[k]
 		}
 	}
+	gsub(/(except|without) -E[A-Z]+/, "", part)
 	for (k = 1; k <= functions[i]; k++)
 		print header "|" name[i, 1] "|" name[i, k]
 	name_errors(i, part)
@@ -62,25 +63,34 @@ function name_each(i, named, when,	k)
 {
 	while (match(named, /-E[A-Z][A-Z]+/)) {
 		for (k = 1; k <= functions[i]; k++)
-			say(i, k, substr(named, RSTART, RLENGTH) "|" when)
+			if (proto[i, k] ~ /^int/)
+				say(i, k, substr(named, RSTART, RLENGTH) "|" when)
 		named = substr(named, RSTART + RLENGTH)
 	}
 }
 
+# "As baton_x()", and "as x" for a function of this header whose name ends in x.
 function name_others(i, text,	k, other)
 {
 	gsub(/\n/, " ", text)
-	while (match(text, /([Aa]s|of|in|by) (for )?baton_[a-z_0-9]+(\(\))?/)) {
+	while (match(text, /([Aa]s|of|in|by) (for )?(baton_)?[a-z_0-9]+(\(\))?/)) {
 		other = other_name(substr(text, RSTART, RLENGTH))
 		text = substr(text, RSTART + RLENGTH)
-		for (k = 1; k <= functions[i]; k++)
+		for (k = 1; other != "" && k <= functions[i]; k++)
 			say(i, k, "|" other)
 	}
 }
 
-function other_name(text)
+function other_name(text,	is_as, i, k)
 {
+	is_as = text ~ /^[Aa]s /
 	sub(/.* /, "", text)
 	sub(/\(\)/, "", text)
-	return text
+	if (text ~ /^baton_/)
+		return text
+	for (i = 1; i <= items && is_as; i++)
+		for (k = 1; k <= functions[i]; k++)
+			if (name[i, k] ~ ("_" text "$"))
+				return name[i, k]
+	return ""
 }

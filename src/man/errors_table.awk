@@ -31,11 +31,16 @@ part == 2 && /^#define [A-Z_]+ [A-Z]/ {
 	sub(/^#define [A-Z_]+ /, "", expansion[words[2]])
 }
 
-part == 2 && match($0, /^\t\{"baton_[a-z_0-9]+", \{/) {
-	call = $0
+part == 2 && match($0, /^\t\{"baton_[a-z_0-9]+",/) {
+	at = RLENGTH
+	row = call = $0
+	while (row !~ /\}/ && (getline more) > 0)
+		row = row more
 	sub(/^\t\{"/, "", call)
 	sub(/".*/, "", call)
-	rest = substr($0, RLENGTH + 1)
+	rest = substr(row, at + 1)
+	gsub(/[ \t]+/, " ", rest)
+	sub(/^ \{/, "", rest)
 	sub(/\}.*/, "", rest)
 	in_contract[call] = 1
 	add_words(call, rest)

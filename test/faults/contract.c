@@ -23,12 +23,12 @@
 #define WAIT FIRST, EDEADLK
 #define WAIT_UNTIL WAIT, ETIMEDOUT
 #define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN, EPIPE, EINVAL
-#define LOOP FIRST, EINVAL, EPERM, EDEADLK, ESHUTDOWN, EPIPE
+#define LOOP FIRST, EPERM, EDEADLK, ESHUTDOWN, EPIPE
 #define DRIVE FIRST, EBUSY, EDEADLK, EINVAL, ESHUTDOWN
 
 static const struct function {
 	const char *name;
-	int errors[10];
+	int errors[12];
 } functions[] = {
 	/* baton/admission.h */
 	{"baton_admission_init", {FIRST, EAGAIN, EINVAL}},
@@ -50,12 +50,12 @@ static const struct function {
 	{"baton_blocking_begin", {0}},
 	{"baton_blocking_end", {0}},
 	/* baton/board.h */
-	{"baton_board_create", {ENOMEM}},
+	{"baton_board_create", {FIRST, EACCES, ENOENT, ENOSPC, EINVAL}},
 	{"baton_board_destroy", {0}},
-	{"baton_board_join", {0}},
+	{"baton_board_join", {ENOSPC, ECHILD}},
 	{"baton_board_leave", {0}},
 	{"baton_board_show", {0}},
-	{"baton_board_pool_join", {0}},
+	{"baton_board_pool_join", {ENOSPC, ECHILD}},
 	{"baton_board_pool_leave", {0}},
 	{"baton_board_refresh", {0}},
 	{"baton_board_trace_start", {EBUSY}},
@@ -209,7 +209,7 @@ static const struct function {
 	{"baton_registry_ref", {0}},
 	{"baton_registry_unref", {FIRST}},
 	{"baton_registry_remove", {EALREADY}},
-	{"baton_registry_walk", {FIRST}},
+	{"baton_registry_walk", {FIRST, EDEADLK}},
 	{"baton_registry_resource", {0}},
 	{"baton_registry_name", {0}},
 	{"baton_registry_name_of", {0}},
@@ -250,7 +250,7 @@ static const struct function {
          {WAIT_UNTIL, EPIPE, EALREADY, ECANCELED, EPERM, ESHUTDOWN, EINVAL, EAGAIN}},
 	{"baton_release", {EINVAL}}, /* or what batch_end returned */
 	/* baton/suspend.h */
-	{"baton_resource_suspend_lower", {FIRST, EPIPE, EALREADY, EINVAL}},
+	{"baton_resource_suspend_lower", {FIRST, EPIPE, EALREADY}},
 	{"baton_resource_suspend", {FIRST, EPIPE, EALREADY}},
 	{"baton_suspension_is_effective", {0}},
 	{"baton_suspension_wait", {WAIT, EINVAL}},
@@ -277,19 +277,20 @@ static const struct function {
 	/* baton/mainloop.h */
 	{"baton_io_init", {0}},
 	{"baton_io_set_dropped", {0}},
-	{"baton_io_start", {FIRST, EINVAL, EALREADY, EEXIST, EBADF, EPERM, EMFILE, EAGAIN, ENOSPC}},
+	{"baton_io_start",
+         {FIRST, EINVAL, EALREADY, EEXIST, EBUSY, EBADF, EPERM, EMFILE, ENFILE, EAGAIN, ENOSPC}},
 	{"baton_io_stop", {0}},
 	{"baton_io_stop_then", {0}},
 	{"baton_io_stop_wait", {FIRST, EDEADLK}},
 	{"baton_io_stop_wait_until", {FIRST, EDEADLK, ETIMEDOUT}},
 	{"baton_io_is_active", {0}},
 	{"baton_io_destroy", {ECHILD, EBUSY, EDEADLK}},
-	{"baton_mainloop_init", {ENOMEM, ENOSPC, EMFILE, ENFILE}},
+	{"baton_mainloop_init", {ENOMEM, ENOSPC, EMFILE, ENFILE, EINVAL}},
 	{"baton_mainloop_adopt", {FIRST, ESHUTDOWN}},
 	{"baton_mainloop_run", {LOOP}},
 	{"baton_mainloop_drain_until", {LOOP}},
-	{"baton_mainloop_advance_to", {LOOP}},
-	{"baton_mainloop_pass", {LOOP}},
+	{"baton_mainloop_advance_to", {LOOP, EINVAL}},
+	{"baton_mainloop_pass", {LOOP, EINVAL}},
 	{"baton_mainloop_next", {0}},
 	{"baton_mainloop_now", {0}},
 	{"baton_mainloop_fd", {ESHUTDOWN}},
@@ -349,7 +350,7 @@ static const struct function {
 	{"baton_timers_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_timers_default", {FIRST, EAGAIN}},
 	{"baton_timers_default_destroy", {FIRST, EDEADLK, EBUSY}},
-	{"baton_timers_close", {FIRST, EALREADY, EDEADLK, EBUSY}},
+	{"baton_timers_close", {FIRST, EALREADY, EDEADLK, EBUSY, EINVAL}},
 	{"baton_timers_destroy", {FIRST, EDEADLK, EBUSY, EPERM}},
 	{"baton_timers_now", {0}},
 	{"baton_timers_next", {0}},
@@ -361,7 +362,7 @@ static const struct function {
 	{"baton_stopped_complete", {0}},
 	/* baton/trigger.h */
 	{"baton_trigger_init", {0}},
-	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, EINVAL}},
+	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, EAGAIN, ECANCELED, EINVAL}},
 	{"baton_trigger_set_dropped", {0}},
 	{"baton_trigger_stop", {0}},
 	{"baton_trigger_stop_then", {0}},
