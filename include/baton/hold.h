@@ -10,17 +10,26 @@
  *	account->balance += amount;         (on this thread; no task of the resource runs)
  *	return baton_release(&hold);
  *
- * Where does my code run? On this thread, always. Who frees what? The hold is the caller's memory,
- * mostly on its stack, until it is released.
+ * The code between the two runs on this thread, always.
  *
- * A hold of an idle resource costs what an idle baton_call() costs: two atomics (baton/inline.h:
- * without a function call). Where many threads want one resource, baton_call() is the better
- * choice: the runner runs the functions of those who wait, while a hold has to wake its thread.
+ * Ownership: the hold is the caller's memory, mostly on its stack, until it is released.
  *
  *                            | may run beside                   | from
  *   hold, hold_until,        | everything but the resource's    | any thread, also inside tasks;
  *   hold_many                | init, deinit                     | see -EDEADLK, -EPERM
  *   release                  | the same; nothing on this hold   | the thread that holds
+ *
+ * Rules. A hold ends where it began: in the same function of a task, hook or callback, and on the
+ * same thread. Holds without a function between them may be released in any order. (With config->
+ * enter or leave: in the reverse order, as these pairs nest.) Inside a hold everything may be
+ * called that a task may call: a submit to the held resource queues, a call of it returns -EDEADLK.
+ * A C++ guard must not live across co_await. A thread that runs an event loop should not hold: it
+ * calls, or submits.
+ *
+ * Corner cases. A hold of an idle resource costs what an idle baton_call() costs: two atomics
+ * (baton/inline.h: without a function call). Where many threads want one resource, baton_call() is
+ * the better choice: the runner runs the functions of those who wait, while a hold has to wake its
+ * thread.
  *
  * Order. A hold takes effect when it is granted: until then tasks that other threads submit later
  * may run before it. Between hold and release no task of the resource runs. What the resource's
@@ -30,18 +39,9 @@
  * that take all they need by one baton_hold_many() never wait in a circle. Holds may also be taken
  * one by one, in one order everywhere.
  *
- * Rules. A hold ends where it began: in the same function of a task, hook or callback, and on the
- * same thread. Holds without a function between them may be released in any order. (With config->
- * enter or leave: in the reverse order, as these pairs nest.) Inside a hold everything may be
- * called that a task may call: a submit to the held resource queues, a call of it returns -EDEADLK.
- * A C++ guard must not live across co_await. A thread that runs an event loop should not hold: it
- * calls, or submits.
- *
- * CORNER CASES
- *
- * Executor-bound resources. With BATON_CAPTURE_NONE only a member of the executor may hold (a
- * worker of the pool, the thread that drives the loop): other threads get -EPERM, since such a
- * resource's state may be touched by the loop's thread without the baton.
+ * Executor-bound resources. With BATON_CAPTURE_NONE only a member of the executor may
+ * hold (a worker of the pool, the thread that drives the loop): other threads get -EPERM, since
+ * such a resource's state may be touched by the loop's thread without the baton.
  *
  * Inside tasks. baton_current() is the held resource, baton_held() is true of it.
  * baton_set_result(), baton_cancel_requested(), baton_detach(), baton_batch_flush(),

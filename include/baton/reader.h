@@ -6,10 +6,6 @@
  *
  * Experimental: may change without a table in CHANGES until a program from a real need uses it.
  *
- * Use readers for long looks (W22 in test/bench/README.md tells how long). For look-ups in what
- * seldom changes use a published pointer (published.h): it needs no task, no order, and no atomic
- * operation that other CPUs see.
- *
  *	struct topic {
  *		struct baton_resource resource;
  *		struct baton_readers readers; // BATON_READERS_INIT(&topic->resource)
@@ -40,6 +36,10 @@
  * thread, beside them. Behind a task that waits the reader waits, too: no reader overtakes a writer
  * whose submit happens before its own. When a worker of the pool comes to a reader, it takes the
  * readers that follow, up to 31, and other workers help it.
+ *
+ * Corner cases. Use readers for long looks (W22 in test/bench/README.md tells how long). For
+ * look-ups in what seldom changes use a published pointer (published.h): it needs no task, no
+ * order, and no atomic operation that other CPUs see.
  *
  * Order. Readers between two writers may begin, end, and complete their futures in any order.
  *
