@@ -191,6 +191,10 @@ struct baton_admission_stats {
 	uint64_t running; /* now: started, and not finished */
 };
 
+/*
+ * An admission. Its members are private. It is the caller's memory, and baton's from
+ * baton_admission_init() until baton_admission_deinit() has returned; it must not move.
+ */
 struct baton_admission {
 	struct baton_rules _rules;
 	struct baton_admission_config _config;

@@ -54,6 +54,7 @@
 extern "C" {
 #endif
 
+/* What becomes of a task for which there is no room. */
 enum baton_bound_policy {
 	/* The submit (also a baton_call that would wait) returns -EAGAIN; the task is untouched. */
 	BATON_BOUND_REFUSE,
@@ -148,9 +149,7 @@ struct baton_bound_config {
 		}                                                                                  \
 	}
 
-/*
- * Embeddable. One bound serves one resource.
- */
+/* A bound, which serves one resource. Its members are private. */
 struct baton_bound {
 	struct baton__extension _extension;
 	const struct baton_bound_config *_config;

@@ -136,6 +136,7 @@ int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index) BAT
  */
 int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index) BATON_NONNULL;
 
+/* What the items of a fan-out have done. */
 struct baton_fan_out_stats {
 	size_t count; /* items */
 	/* of these, the function or a drain hook failed, or the item was refused */

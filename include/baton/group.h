@@ -45,6 +45,9 @@
 extern "C" {
 #endif
 
+/*
+ * A group. Its members are private. It may be freed by a thread that has learned that it is empty.
+ */
 struct baton_group {
 	uint32_t _word;
 	int32_t _status;

@@ -82,6 +82,9 @@ typedef int (*baton_io_fn)(struct baton_io *io);
  */
 typedef void (*baton_io_dropped_fn)(struct baton_io *io, int error);
 
+/*
+ * A watch of a descriptor; a member of what it is for. Ownership: stop.h has the rule of memory.
+ */
 struct baton_io {
 	struct baton_task _task;
 	struct baton_resource *_resource;
@@ -114,6 +117,7 @@ void baton_io_init(struct baton_io *io, struct baton_resource *resource,
  */
 void baton_io_set_dropped(struct baton_io *io, baton_io_dropped_fn dropped) BATON_NONNULL_AT(1);
 
+/* What a watch waits for, and whether it goes on after a run. */
 enum baton_io_how {
 	BATON_IO_READ = 1,
 	BATON_IO_WRITE = 2,

@@ -81,6 +81,7 @@ struct baton_mainloop {
 		NULL                                                                               \
 	}
 
+/* What makes a source ready. */
 enum baton_source_kind {
 	BATON_SOURCE_IDLE = 0,   /* runs as soon as no more important source is ready */
 	BATON_SOURCE_TIMER = 1,  /* runs when its period has passed since its start */
@@ -139,12 +140,16 @@ struct baton_source_config {
 	uint64_t _reserved[4];
 };
 
+/* A place in the loop's lists; a member of a source. Its members are private. */
 struct baton_source_link {
 	struct baton_source_link *_next; /* in a list; in the heap of deadlines: left, right, up */
 	struct baton_source_link *_prev;
 	struct baton_source_link *_up;
 };
 
+/*
+ * A source of a main loop; a member of what it is for. Ownership: stop.h has the rule of memory.
+ */
 struct baton_source {
 	uint64_t _state;
 	struct baton_source *_posted;

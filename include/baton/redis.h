@@ -116,14 +116,17 @@ int baton_redis_fd(const struct baton_redis *redis) BATON_NONNULL;
 
 /* ---- The submitter ---- */
 
-/* The name is not NULL. The backend gets a task's files in any order; of those with one name the
- * last. */
+/*
+ * A file that goes with a task. The name is not NULL. The backend gets a task's files in any order;
+ * of those with one name the last.
+ */
 struct baton_redis_file {
 	const char *name;
 	const void *data;
 	size_t size;
 };
 
+/* A task, as it is submitted. It is copied to the server; all of it stays the caller's. */
 struct baton_redis_task {
 	const char *id;    /* unique in the queue; letters, digits and "._-", at most 63 */
 	const char *token; /* the submitter's secret, written as an id: withdraw needs it */
@@ -173,6 +176,7 @@ BATON_MUST_USE int baton_redis_withdraw(struct baton_redis *redis,
 BATON_MUST_USE int baton_redis_forget(struct baton_redis *redis,
                                       const struct baton_redis_task *task) BATON_NONNULL;
 
+/* What has become of a task. */
 enum baton_redis_what {
 	BATON_REDIS_NOTHING = 0,
 	BATON_REDIS_WAITING = 1, /* ns: it starts in at most so long; BATON_NEVER: not known yet */
@@ -194,6 +198,7 @@ static inline bool baton_redis_is_last(enum baton_redis_what what)
 	return what >= BATON_REDIS_DONE;
 }
 
+/* A note: what the submitter of a task is told. */
 struct baton_redis_note {
 	enum baton_redis_what what;
 	uint64_t ns;
@@ -225,6 +230,7 @@ struct baton_redis_decision {
 	uint64_t ns;
 };
 
+/* How a scheduler decides. */
 struct baton_redis_scheduler_options {
 	/* As for baton_rules_init(). limit[0] is 0: each limit is 100 %; a grace_ns of 0 is 1 s. */
 	struct baton_rules_config rules;
@@ -263,6 +269,7 @@ uint64_t baton_redis_scheduler_epoch(const struct baton_redis_scheduler *schedul
 
 struct baton_redis_backend;
 
+/* How a backend is called, and how long its lease is. */
 struct baton_redis_backend_options {
 	const char *name; /* unique in the queue, as an id */
 	/* Where the submitter gets the output: a text of the program's own, at most 127 bytes. */
@@ -283,6 +290,7 @@ BATON_MUST_USE int baton_redis_backend_create(struct baton_redis *redis,
 /* Leaves: a task that is not finished waits again at once. */
 void baton_redis_backend_destroy(struct baton_redis_backend *backend) BATON_NONNULL;
 
+/* What a backend shall do. */
 enum baton_redis_order_what {
 	BATON_REDIS_IDLE = 0,
 	BATON_REDIS_RUN = 1,     /* run the task; it may run `may_run_ns` */
@@ -291,6 +299,7 @@ enum baton_redis_order_what {
 	BATON_REDIS_STALE = 4,   /* stop it: it is another backend's now, or over: no finish() */
 };
 
+/* An order to a backend. */
 struct baton_redis_order {
 	enum baton_redis_order_what what;
 	uint64_t may_run_ns; /* BATON_NEVER: no limit */

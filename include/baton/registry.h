@@ -73,6 +73,7 @@ struct baton_registry_entry {
 	};
 };
 
+/* How a registry makes its objects. */
 struct baton_registry_options {
 	/* The size of the struct that begins with an entry. */
 	size_t object_size;

@@ -108,6 +108,7 @@ extern "C" {
 struct baton_remote;
 struct baton_remote_job;
 
+/* What has happened to a partition. */
 enum baton_remote_event_what {
 	BATON_REMOTE_GAINED = 1, /* the node owns the partition, under the epoch */
 	BATON_REMOTE_LOST = 2,   /* the node owns the partition no more */
@@ -116,6 +117,7 @@ enum baton_remote_event_what {
 	BATON_REMOTE_TROUBLE = 3,
 };
 
+/* What a node is told of its partitions. */
 struct baton_remote_event {
 	enum baton_remote_event_what what;
 	uint32_t partition;
@@ -195,7 +197,7 @@ uint32_t baton_remote_partition(const struct baton_remote *remote, const void *n
 
 /* ---- Submitting ---- */
 
-/* Embeddable. All of it, and what it points to, is baton's until the future is complete. */
+/* A task for a name. All of it, and what it points to, is baton's until the future is complete. */
 struct baton_remote_task {
 	struct baton_task _task;
 	struct baton_detached _token;

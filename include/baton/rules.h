@@ -141,6 +141,7 @@ struct baton_rules_events {
 	void (*_reserved[4])(void);
 };
 
+/* The classes, their limits and durations. Copied by baton_rules_init(). */
 struct baton_rules_config {
 	uint32_t class_count; /* 0: 3 */
 	/* Of each class, in order: none is shorter than the one before. All 0: 3 s, 10 s, 30 s
@@ -173,6 +174,7 @@ struct baton_rules_line {
 	uint32_t _running;
 };
 
+/* The entries of one sort; a member of a machine. Its members are private. */
 struct baton_rules_peers {
 	struct baton_rules_entry *_first;
 	struct baton_rules_entry *_last;
@@ -189,6 +191,7 @@ struct baton_rules_level {
 	struct baton_rules_entry *_ended[BATON_RULES_CLASSES_MAX + 1];
 };
 
+/* The machine. Its members are private. It is the caller's memory, and must not move. */
 struct baton_rules {
 	const struct baton_rules_events *_events;
 	struct baton_rules_config _config;

@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* The counters of one resource. The caller's memory, which must outlive the resource. */
 struct baton_resource_stats {
 	/* All that is touched for a task on an idle resource: on a board, one cache line. */
 	const struct baton_resource_config *_config; /* the resource's */

@@ -89,11 +89,13 @@ typedef int (*baton_timer_fn)(struct baton_timer *timer);
  */
 typedef void (*baton_timer_dropped_fn)(struct baton_timer *timer, int error);
 
+/* A place in a wheel; a member of a timer. Its members are private. */
 struct baton_timer_link {
 	struct baton_timer_link *_next;
 	struct baton_timer_link *_prev;
 };
 
+/* A timer; a member of what it is for. Ownership: stop.h has the rule of memory. */
 struct baton_timer {
 	struct baton_task _task;
 	uint64_t _word;

@@ -22,12 +22,14 @@
 extern "C" {
 #endif
 
+/* What drives a wheel, and which clock it has. */
 enum baton_timers_source {
 	BATON_TIMERS_THREAD = 0,  /* a thread of its own sleeps until the next deadline */
 	BATON_TIMERS_POLL = 1,    /* an event loop: baton_timers_next() and baton_timers_poll() */
 	BATON_TIMERS_VIRTUAL = 2, /* its clock is moved by baton_timers_advance(); starts at 0 */
 };
 
+/* On which thread the functions of a wheel's timers run. */
 enum baton_timers_submit {
 	/* THREAD: as LATER, so that no long function holds up the other timers; else as INLINE. */
 	BATON_TIMERS_SUBMIT_DEFAULT = 0,
@@ -35,6 +37,7 @@ enum baton_timers_submit {
 	BATON_TIMERS_SUBMIT_INLINE = 2, /* baton_submit(): here, if the resource is idle */
 };
 
+/* How a wheel is made. */
 struct baton_timers_options {
 	enum baton_timers_source source;
 	enum baton_timers_submit submit;

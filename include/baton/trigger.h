@@ -64,6 +64,7 @@ typedef int (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
  */
 typedef void (*baton_trigger_dropped_fn)(struct baton_trigger *trigger, int error, uint64_t fires);
 
+/* A trigger; a member of what it is for. Ownership: stop.h has the rule of memory. */
 struct baton_trigger {
 	struct baton_task _task;
 	uint64_t _state;

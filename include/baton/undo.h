@@ -60,6 +60,9 @@ struct baton_undo {
 	void (*_forget)(struct baton_undo *undo);
 };
 
+/*
+ * An undo log. Its members are private. It is the caller's memory, mostly on the stack of a task.
+ */
 struct baton_undo_log {
 	struct baton_undo *_newest;
 	struct baton_resource *_resource;

@@ -29,6 +29,7 @@ extern "C" {
 
 struct baton_watchdog;
 
+/* In which way something is stuck. */
 enum baton_stuck_kind {
 	BATON_STUCK_RUNS,     /* one task of a resource runs, and does not end */
 	BATON_STUCK_TASKS,    /* tasks of a resource wait, and none of its tasks runs */
@@ -37,6 +38,7 @@ enum baton_stuck_kind {
 	BATON_STUCK_UNKNOWN,  /* a thread waits for a task that is not submitted, or for several */
 };
 
+/* What a watchdog has found. */
 struct baton_stuck {
 	enum baton_stuck_kind kind;
 	/* The name on the board. Empty: the resource is not known, or not on the board. */

@@ -94,6 +94,7 @@ struct baton_window_lane {
 	struct baton_task *_last;
 };
 
+/* A window. Its members are private. It lives at least as long as its resource is used. */
 struct baton_window {
 	struct baton_resource *_resource;
 	struct baton_task *_first;
