@@ -48,6 +48,10 @@ say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
 # Does the compiler find a header?
 has = $(shell printf '\043include <$1>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 
+# Does the C++ compiler find Asio?
+HAVE_ASIO := $(shell printf '\043if __has_include(<boost/asio.hpp>)\nyes\n\043endif\n' | \
+	$(CXX) -E -P -x c++ - 2>/dev/null)
+
 # ---- Version: include/baton/version.h holds it; the manual's date is that of the last commit ----
 version_part = $(shell awk '$$2 == "BATON_VERSION_$1" {print $$3}' include/baton/version.h)
 MAJOR := $(call version_part,MAJOR)
@@ -370,9 +374,12 @@ CXX_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast 
 CXX_ONLY_GCC = $(if $(findstring clang,$1),,-Wuseless-cast)
 CLANGXX ?= clang++
 HAVE_CLANGXX := $(shell command -v $(CLANGXX))
-CXX_FILES_17 := callables futures modules
+# asio: by two of the ways, since Asio takes long to compile.
+CXX_FILES := callables futures modules coroutines
+CXX_FILES_17 := callables futures modules $(if $(HAVE_ASIO),asio)
+CXX_FILES_asan := $(CXX_FILES) $(if $(HAVE_ASIO),asio)
 CXX_TESTS = $(foreach w,$(filter-out $(if $(HAVE_CLANGXX),,clang),$(CXX_WAYS)),\
-	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES_17) coroutines),build/cxx/$w/$t))
+	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES)),build/cxx/$w/$t))
 
 # $1: the way
 define cxx_way

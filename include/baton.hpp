@@ -30,6 +30,7 @@
  *   tag.hpp        | tag: cancels what belongs together
  *   parallel.hpp   | parallel_for
  *   error.hpp      | codes and exceptions
+ *   asio.hpp       | a resource as an executor of Asio; not included here, since it needs Asio
  */
 #ifndef BATON_HPP
 #define BATON_HPP

@@ -74,6 +74,10 @@ check_all() # C compiler, C++ compiler
 	done
 	for header in include/*.hpp include/baton/*.hpp; do
 		[ -n "$2" ] || break
+		if [ "$header" = include/baton/asio.hpp ]; then
+			echo '#include <boost/asio.hpp>' | $2 -E -x c++ - >/dev/null 2>&1 ||
+				continue
+		fi
 		try "$header" $2 -x c++ -std=c++17 $warnings $cxx_warnings
 		try "$header" $2 -x c++ -std=c++20 $warnings $cxx_warnings
 	done
