@@ -302,6 +302,10 @@ $1/test/%.o: test/%.c $1/flags | build/deps/$(if $(TEST_OBJECTS_$1),build,test)
 $1/examples/%.o: examples/%.c $1/flags | build/deps/build
 	$$(call compile,$$(BASE_FLAGS) $$(BROKER_INCLUDE) $$(FLAGS_$1))
 
+$1/examples/%.o: examples/%.cc $1/flags | build/deps/build
+	$$(call compile,-std=c++20 $$(CXX_WARNINGS) -Iinclude -MMD -MP -pthread $$(FLAGS_$1),\
+		$$(CXX) $$(CXXFLAGS))
+
 $(or $(TESTS:%=$1/%),$1/none): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $(TEST_OBJECTS_$1) \
 		$(TESTED:%=$1/%)
 	$$(call link,$$(TEST_LIBS_$1),$$(FLAGS_$1) $$(GOLD))

@@ -2,7 +2,7 @@
 # The examples but the broker and those over Redis, each also with libbaton-checked.
 FEATURES := $(filter-out %/group_commit,$(patsubst %.c,build/%,$(wildcard examples/features/*.c)))
 MAINLOOP := build/examples/mainloop
-CHAT := build/examples/chat/epoll build/examples/chat/uv
+CHAT := build/examples/chat/epoll build/examples/chat/uv $(HAVE_ASIO:yes=build/examples/chat/asio)
 EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,\
 	$(wildcard examples/*.c examples/tutorial/*.c))) $(FEATURES)
 
@@ -15,6 +15,10 @@ $(call program,examples/mainloop,examples/mainloop.c $(TESTED),\
 	-luv,,build build/checked)
 $(foreach l,epoll uv,$(call program,examples/chat/$l,examples/chat/$l.c examples/chat/chat.c \
 	libbaton.a,$(if $(filter uv,$l),-luv),,build build/checked))
+
+build/examples/chat/asio build/checked/examples/chat/asio: LINKER = $(CXX) $(CXXFLAGS)
+$(if $(HAVE_ASIO),$(call program,examples/chat/asio,examples/chat/asio.cc libbaton.a,,,\
+	build build/checked))
 
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
