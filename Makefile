@@ -226,7 +226,9 @@ PC_FILES = build/pkgconfig/baton.pc $(COMPANIONS_MADE:%=build/pkgconfig/baton-%.
 CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
 MAN_PAGES = $(addprefix man,$(shell \
 	awk -v list=1 $(patsubst %,-f src/man/%.awk,pages header types text errors) \
-	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
+	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))) \
+	$(patsubst include/baton/%.hpp,7/baton-cxx-%.7,$(filter-out %/callable.hpp,\
+	$(filter include/baton/%,$(CXX_HEADERS)))))
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
 INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
@@ -262,7 +264,7 @@ MAN_WORDS = '$(VERSION)' '$(DATE)' '$(DATADIR)' '$(CHECKEDDIR)'
 build/man-words: FORCE
 	$(call keep,echo $(MAN_WORDS))
 
-build/man/made: $(wildcard src/man/* include/baton/*.h examples/tutorial/*) \
+build/man/made: $(wildcard src/man/* include/baton/*.h include/baton/*.hpp examples/tutorial/*) \
 	src/base/error.c test/faults/contract.c build/man-words
 	$(call say,MAN,$(@D))
 	$(Q)src/man/make.sh $(@D) $(MAN_WORDS)

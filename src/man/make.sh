@@ -38,6 +38,16 @@ for name in $names; do
 	set --
 done >"$manual/headers"
 
+# A page for each header of C++, and their list in baton-cxx(7).
+for header in include/baton/*.hpp; do
+	name=$(basename "$header" .hpp)
+	[ "$name" != callable ] || continue # not for programs
+	awk -v out="$manual" -v date="$date" -v version="$version" \
+		-f "$from/cxx.awk" -f "$from/text.awk" "$header"
+	printf '.It Xr baton\\-cxx\\-%s 7\n%s\n' "$name" \
+		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-cxx-$name.7")"
+done >"$manual/cxx"
+
 # The table of baton-errors(7); $manual/named, for check-man.
 for name in $names; do
 	pages -v errors_only=1 "include/baton/$name.h"
@@ -82,8 +92,9 @@ for page in "$from"/*.[17]; do
 	sed -e "s/@DATE@/$date/; s/@VERSION@/$version/" \
 		-e "s|@DATADIR@|$datadir|g; s|@CHECKEDDIR@|$checkeddir|g" \
 		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' \
+		-e "/^@CXX@$/ {r $manual/cxx" -e 'd;}' \
 		-e "/^@ERRORS@$/ {r $manual/errors" -e 'd;}' \
 		-e "/^@WORDS@$/ {r $manual/words" -e 'd;}' "$manual/page" \
 		>"$manual/man${page##*.}/${page##*/}"
 done
-rm "$manual/headers" "$manual/errors" "$manual/words" "$manual/page"
+rm "$manual/headers" "$manual/cxx" "$manual/errors" "$manual/words" "$manual/page"

@@ -90,25 +90,6 @@ function begin_page(file, page_name, section)
 	put(".Os baton " version)
 }
 
-# A paragraph's macro is held back until something comes that a paragraph may begin with.
-function put(text)
-{
-	if (text == ".Pp") {
-		held = !after_head
-		return
-	}
-	put_lines(text "\n")
-	after_head = text ~ /^[.]S[hs] /
-}
-
-function put_lines(text)
-{
-	if (held && text !~ /^[.](Sh|Bl|Bd|Pp)/)
-		print ".Pp" >page
-	held = after_head = 0
-	printf "%s", text >page
-}
-
 function write_function_page(i,	k, first, named, saved)
 {
 	first = name[i, 1]

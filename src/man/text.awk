@@ -304,3 +304,22 @@ function reference_to(word,	before, after, core)
 		return ".No \\&( Ns " core (after == "" ? "" : after)
 	return "." core after
 }
+
+# A paragraph's macro is held back until something comes that a paragraph may begin with.
+function put(text)
+{
+	if (text == ".Pp") {
+		held = !after_head
+		return
+	}
+	put_lines(text "\n")
+	after_head = text ~ /^[.]S[hs] /
+}
+
+function put_lines(text)
+{
+	if (held && text !~ /^[.](Sh|Bl|Bd|Pp)/)
+		print ".Pp" >page
+	held = after_head = 0
+	printf "%s", text >page
+}
