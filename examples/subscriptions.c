@@ -11,8 +11,10 @@
  *   leave, join  topic: no more offers; then subscription: give up the events that wait
  *   remove       topic: remove the oldest event if no subscription is interested in it
  *
- * Threads do all this at once. At the end each event offered to a subscription was given up, or was
- * acknowledged once, or waits and counts as interest. Exit status 1 if a rule is broken.
+ * Threads do all this at once. Meanwhile an auditor holds the topic and all subscriptions, and
+ * looks whether they agree (baton_hold_many). At the end each event offered to a subscription was
+ * given up, or was acknowledged once, or waits and counts as interest. Exit status 1 if a rule is
+ * broken.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <baton/hold.h>
 #include <baton/resource.h>
 #include <baton/stats.h>
 
@@ -336,19 +339,66 @@ static void *remover_thread(void *arg)
 	return arg;
 }
 
+/* Deliveries that wait for a subscription, or are in flight. */
+static uint64_t undelivered(const struct subscription *subscription)
+{
+	rule(subscription->first == subscription->acknowledged + subscription->given_up +
+	                                    subscription->inflight_count,
+	     "what was taken is acknowledged, given up or in flight");
+	return subscription->end - subscription->first + subscription->inflight_count;
+}
+
+/* How many of these deliveries are there, and how many events does the topic take to be wanted? */
+static void count_interest(uint64_t *waiting, uint64_t *interested)
+{
+	*waiting = 0;
+	*interested = 0;
+	for (size_t i = 0; i < CLIENTS; i++)
+		*waiting += undelivered(&subscriptions[i]);
+	for (size_t i = topic.removed; i < topic.published; i++)
+		*interested += topic.events[i].interested;
+}
+
+/* The topic and all subscriptions stand still for a moment. Offers, and news of what was
+ * acknowledged, are under way: so the topic may take more to be wanted than waits. */
+static void audit(void)
+{
+	struct baton_resource *all[CLIENTS + 1] = {&topic.resource};
+	struct baton_hold holds[CLIENTS + 1] = {BATON_HOLD_INIT};
+	uint64_t waiting, interested;
+
+	for (size_t i = 0; i < CLIENTS; i++) {
+		all[i + 1] = &subscriptions[i].resource;
+		holds[i + 1] = (struct baton_hold)BATON_HOLD_INIT;
+	}
+	check(baton_hold_many(all, CLIENTS + 1, holds), "hold");
+	count_interest(&waiting, &interested);
+	for (size_t i = 0; i <= CLIENTS; i++)
+		check(baton_release(&holds[i]), "release");
+	rule(interested >= waiting, "nothing waits that the topic does not know to be wanted");
+}
+
+static unsigned audits;
+
+static void *auditor_thread(void *arg)
+{
+	for (; atomic_load(&clients_left) > 0; audits++) {
+		audit();
+		nanosleep(&pause_time, NULL);
+	}
+	return arg;
+}
+
 /* Prints what happened and checks that it adds up. */
 static void verify(void)
 {
-	uint64_t waiting = 0, interested = 0, acknowledged = 0, rolled_back = 0, given_up = 0;
+	uint64_t waiting, interested, acknowledged = 0, rolled_back = 0, given_up = 0;
 	struct baton_resource_stats sum, counts;
 
 	baton_resource_stats_read(&topic.stats, &sum);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		const struct subscription *self = &subscriptions[i];
 
-		rule(self->first == self->acknowledged + self->given_up + self->inflight_count,
-		     "what was taken is acknowledged, given up or in flight");
-		waiting += self->end - self->first + self->inflight_count;
 		acknowledged += self->acknowledged;
 		rolled_back += self->rolled_back;
 		given_up += self->given_up;
@@ -358,8 +408,7 @@ static void verify(void)
 		sum.handoffs += counts.handoffs;
 		sum.helped += counts.helped;
 	}
-	for (size_t i = 0; i < topic.published; i++)
-		interested += topic.events[i].interested;
+	count_interest(&waiting, &interested);
 	printf("%d publishers published %zu events for %d subscribers, which come and go.\n",
 	       PUBLISHERS, topic.published, CLIENTS);
 	printf("Acknowledged: %" PRIu64 " deliveries. Given up, as the subscriber left: %" PRIu64
@@ -372,6 +421,7 @@ static void verify(void)
 	printf("Tasks: %" PRIu64 "; captures %" PRIu64 ", hand-offs %" PRIu64 ", helped %" PRIu64
 	       ".\n",
 	       sum.executed, sum.captures, sum.handoffs, sum.helped);
+	printf("Audits meanwhile: %u.\n", audits);
 	rule(topic.published == EVENTS, "every event was published");
 	rule(interested == waiting, "topic and subscriptions agree on who is interested");
 }
@@ -387,7 +437,7 @@ static void await_all(void)
 
 int main(void)
 {
-	pthread_t threads[PUBLISHERS + CLIENTS + 1];
+	pthread_t threads[PUBLISHERS + CLIENTS + 2];
 	size_t count = 0;
 
 	baton_resource_set_stats(&topic.resource, &topic.stats);
@@ -401,6 +451,7 @@ int main(void)
 		check(pthread_create(&threads[count++], NULL, client_thread, self), "thread");
 	}
 	check(pthread_create(&threads[count++], NULL, remover_thread, NULL), "thread");
+	check(pthread_create(&threads[count++], NULL, auditor_thread, NULL), "thread");
 	for (int i = 0; i < PUBLISHERS; i++)
 		check(pthread_create(&threads[count++], NULL, publisher_thread, NULL), "thread");
 	while (count > 0)

@@ -199,9 +199,10 @@ struct baton_deadlock_link {
  * Which waits the search for cycles sees:
  *
  *   the thread waits for                            | seen?
- *   a resource that another thread holds, or has    | yes: by the future of its task, a call, an
- *     suspended in a quiesce that is under way      |   await, a suspension, a quiesce, a fan-out,
- *                                                   |   room in a bound, baton_registry_acquire()
+ *   a resource that another thread holds, or has    | yes: by the future of its task, a call, a
+ *     suspended in a quiesce that is under way      |   hold, an await, a suspension, a quiesce, a
+ *                                                   |   fan-out, room in a bound,
+ *                                                   |   baton_registry_acquire()
  *   the same, where a wait of the cycle has a       | no: that wait ends with -ETIMEDOUT
  *     deadline                                      |
  *   a suspended resource or lower lane              | no: any thread may resume it

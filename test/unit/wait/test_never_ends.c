@@ -11,6 +11,7 @@
 #include <baton/call.h>
 #include <baton/detach.h>
 #include <baton/fan_out.h>
+#include <baton/hold.h>
 #include <baton/label.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
@@ -104,6 +105,14 @@ static int calls_in_time(struct scene *scene)
 	                                           .timeout_ns = 20 * BATON_MILLISECOND};
 
 	return baton_call_with(scene->b, &options, NULL);
+}
+
+static int holds(struct scene *scene)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	int error = baton_hold(scene->b, &hold);
+
+	return error ? error : baton_release(&hold);
 }
 
 static int awaits(struct scene *scene)
@@ -227,6 +236,17 @@ static int holds_b(struct scene *scene)
 	return scene->statuses[1];
 }
 
+static int holds_b_by_a_hold(struct scene *scene)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	int error;
+
+	MUST(baton_hold(scene->b, &hold) == 0);
+	error = calls_a(scene);
+	MUST(baton_release(&hold) == 0);
+	return error;
+}
+
 static int quiesces_both(struct scene *scene)
 {
 	struct baton_resource *both[2] = {scene->a, scene->b};
@@ -310,6 +330,7 @@ struct obstacle {
 
 static const struct obstacle of_resource[] = {
 	{"held by a thread that calls", true, holds_b, NULL},
+	{"held by a hold", true, holds_b_by_a_hold, NULL},
 	{"suspended by a quiesce", true, quiesces_both, NULL},
 	{"suspended", true, suspends_b, resumes_b},
 };
@@ -338,6 +359,7 @@ static const struct wait for_resource[] = {
 	{"call", calls, NULL, false},
 	{"call with a label", calls_with_label, NULL, false},
 	{"call with a deadline", calls_in_time, NULL, true},
+	{"hold", holds, NULL, false},
 	{"await", awaits, NULL, false},
 	{"wait for a suspension", suspends, NULL, false},
 	{"quiesce", quiesces, NULL, false},
