@@ -59,16 +59,24 @@ static void invite_worker_to(struct baton__party *party)
 	/* [reader.job] acquire: the job has left the queue; pairs with [reader.job] in
 	 * run_party_job and take_or_leave */
 	if (cas_acquire(&party->posted, &posted, OUT)) {
-		/* Relaxed: another inviter has the same job to give. */
+		/* Relaxed: a job that is refused is untouched. */
 		if (party->executor->_ops->offer(party->executor, &party->job) < 0)
-			store_release(&party->posted, IDLE);
+			store_relaxed(&party->posted, IDLE);
 		return;
 	}
-	/* [reader.again] release: the readers in the party; pairs with [reader.again] in
-	 * take_or_leave. If it fails, a worker has left or looks again: the leader takes what that
-	 * worker misses (reader.taken). */
+	/* Relaxed, here and in take_or_leave: the leader takes the readers that a worker misses
+	 * (reader.taken). */
 	if (posted == OUT)
-		(void)cas_release(&party->posted, &posted, AGAIN);
+		(void)cas_relaxed(&party->posted, &posted, AGAIN);
+}
+
+/* The readers are gone; the calling thread has the job. */
+static void free_orphan(struct baton__party *party)
+{
+	/* [reader.orphan] acquire: what leaders did with the party; pairs with [reader.orphan] in
+	 * baton__party_end */
+	(void)load_acquire(&party->posted);
+	free(party);
 }
 
 /* The worker that has the job takes a reader. NULL: none is left; this was the last touch. */
@@ -80,16 +88,14 @@ static struct baton_task *take_or_leave(struct baton__party *party)
 		uint32_t posted = OUT;
 
 		/* [reader.job] release: the job has left the queue; pairs with [reader.job] in
-		 * invite_worker_to.
-		 * [reader.again] acquire: the readers; pairs with [reader.again] in
-		 * invite_worker_to */
-		if (task || cas_acq_rel(&party->posted, &posted, IDLE))
+		 * invite_worker_to and baton__party_end */
+		if (task || cas_release(&party->posted, &posted, IDLE))
 			return task;
 		if (posted == ORPHAN) {
-			free(party);
+			free_orphan(party);
 			return NULL;
 		}
-		(void)cas_acquire(&party->posted, &posted, OUT);
+		(void)cas_relaxed(&party->posted, &posted, OUT);
 	}
 }
 
@@ -131,9 +137,9 @@ static void cancel_party_job(struct baton_plain_job *job)
 
 	/* Ends: OUT may become AGAIN or ORPHAN meanwhile, and AGAIN may become ORPHAN.
 	 * [reader.job] release: as in take_or_leave */
-	while (!cas_acq_rel(&party->posted, &posted, IDLE))
+	while (!cas_release(&party->posted, &posted, IDLE))
 		if (posted == ORPHAN) {
-			free(party);
+			free_orphan(party);
 			return;
 		}
 }
@@ -168,7 +174,8 @@ void baton__party_end(struct baton_readers *readers)
 
 	readers->_party = NULL;
 	/* [reader.job] acquire: the worker touches the party no more; pairs with [reader.job] in
-	 * take_or_leave. Acquire is enough: a worker that frees the party reads nothing of it. */
+	 * take_or_leave. [reader.orphan] release: what leaders did with the party; pairs with
+	 * [reader.orphan] in free_orphan */
 	if (party && swap_acq_rel(&party->posted, ORPHAN) == IDLE)
 		free(party);
 }

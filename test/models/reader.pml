@@ -280,7 +280,7 @@ lead:
 			/* @src reader_party.c:invite_worker_to
 			 * cas_acquire(&party->posted, &posted, OUT) */
 			/* @src reader_party.c:invite_worker_to
-			 * cas_release(&party->posted, &posted, AGAIN) */
+			 * cas_relaxed(&party->posted, &posted, AGAIN) */
 			if
 			:: posted == OUT -> posted = AGAIN
 			:: posted == AGAIN
@@ -426,8 +426,8 @@ take_or_leave:
 	may_stop(true)
 	atomic {
 		assert(!freed);
-		/* @src reader_party.c:take_or_leave cas_acq_rel(&party->posted, &posted, IDLE) */
-		/* @src reader_party.c:take_or_leave cas_acquire(&party->posted, &posted, OUT) */
+		/* @src reader_party.c:take_or_leave cas_release(&party->posted, &posted, IDLE) */
+		/* @src reader_party.c:take_or_leave cas_relaxed(&party->posted, &posted, OUT) */
 		if
 		:: posted == OUT -> posted = IDLE; goto end_help
 		:: posted == AGAIN -> posted = OUT; goto take_or_leave

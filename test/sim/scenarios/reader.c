@@ -24,6 +24,7 @@ static struct read_task reads[SIM_SCRIPT_NOTES];
 static struct baton_executor_ops beside; /* the manual executor's, and offer */
 static struct baton_plain_job *offered;
 static bool refuses;
+static bool gone; /* the readers have ended */
 
 static int read_note(struct baton_task *task)
 {
@@ -75,12 +76,15 @@ static void cancel_offer(void)
 
 	if (job)
 		baton_job_cancel(&job->job);
-	sim_require(baton_readers_at_work(&readers) == 0);
+	sim_require(gone || baton_readers_at_work(&readers) == 0);
 	baton__self->member = NULL;
 }
 
 static void give_back(void)
 {
+	if (gone)
+		return;
+	gone = true;
 	baton_readers_deinit(&readers);
 	sim_retire(&readers, sizeof(readers));
 }
@@ -132,6 +136,14 @@ SIM_VERB(help, SIM_OK)
 
 	if (job)
 		baton_job_run(&job->job);
+	return 0;
+}
+
+/* The resource has ended; a worker may still have the invitation. */
+SIM_VERB(end_readers, SIM_OK)
+{
+	topic->readers = NULL;
+	give_back();
 	return 0;
 }
 
@@ -292,10 +304,15 @@ SIM_SCRIPT(reader_party_refused, 1, "no worker comes: the leader runs them all",
            "| A: attach; help"
            "| works; later a b c d; drive")
 
-SIM_SCRIPT(reader_party_end, 2, "the readers end while the invitation is on its way",
+SIM_SCRIPT(reader_party_end, 2, "the readers end while a worker has the invitation",
            "readers; reads a b"
            "| A: attach; help"
-           "| works; later a b; drive")
+           "| works; later a b; run_one; end; end_readers")
+
+SIM_SCRIPT(reader_party_end_2, 2, "the same, of an invitation that is cancelled",
+           "readers; reads a b"
+           "| A: attach; cancel_job"
+           "| works; later a b; run_one; end; end_readers")
 
 SIM_SCRIPT(reader_party_counts, 2, "statistics count each once",
            "count_readers; readers; reads a b c"
