@@ -65,6 +65,15 @@ struct client {
 	struct baton_tag tag;
 };
 
+struct search {
+	struct baton_task task;
+	struct baton_reader reader;
+};
+
+struct table {
+	struct baton_retired retired;
+};
+
 extern struct session *session, *store;
 extern struct publish *publish;
 extern struct request *request;
@@ -91,7 +100,12 @@ extern int status;
 extern long total;
 extern int fd;
 extern void *message;
-extern const struct baton_task_type publish_type;
+extern const struct baton_task_type publish_type, search_type;
+extern struct search *search;
+extern struct baton_readers readers;
+extern struct baton_published published;
+extern struct table *first, *next, *table;
+void free_table(struct baton_retired *retired);
 
 void *handle(void *session);
 void on_answer(void *request);
