@@ -55,6 +55,7 @@ struct baton_published {
 
 /*
  * Publishes the first object, which may be NULL. `reclaim` gives an object back that was replaced.
+ * It runs on this thread, in replace() and deinit().
  * Errors: -ENOMEM, -ECHILD: see thread.h; the object is the caller's.
  */
 BATON_MUST_USE int baton_published_init(struct baton_published *published,
