@@ -43,8 +43,6 @@
  *   outcome  the status is known: the task returned, was stopped, denied, withdrawn or refused.
  *   gone     baton touches the entry no more, its function has returned, and its memory is the
  *            caller's. Comes after the outcome.
- * `gone` completes for each entry that arrived, whatever became of it, provided that its function
- * returns (or its token is completed).
  *
  * Corner cases. Threads. The function of an entry takes up a backend, not a worker of its pool: it
  * runs as between baton_blocking_begin() and baton_blocking_end() (blocking.h). So entries run
@@ -59,6 +57,9 @@
  *
  * Overrun. A stopped task that has not returned after the grace overruns: the callback `overrun` is
  * called. Whether the task keeps its backend until it returns is an option (`stuck`, rules.h).
+ *
+ * `gone` completes for each entry that arrived, whatever became of it, provided that its function
+ * returns (or its token is completed).
  *
  * Time is that of the wheel of timers. The wheel's ticks stop tasks and renew estimates. On a
  * virtual clock the same calls lead to the same decisions.

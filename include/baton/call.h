@@ -34,8 +34,8 @@ typedef void (*baton_post_cancelled_fn)(void *arg);
 
 /* A function instead of a task, and what is wanted of it. Zero members are the defaults. */
 struct baton_call_options {
-	baton_call_fn fn; /* the function; required */
-	void *arg;        /* goes to fn, or to `cancelled` */
+	baton_call_fn fn;                  /* the function; required */
+	void *arg;                         /* goes to fn, or to `cancelled` */
 	const struct baton_label *label;   /* NULL: none (baton/label.h) */
 	baton_post_cancelled_fn cancelled; /* a post's, an async's; NULL: none is called */
 	uint64_t timeout_ns;               /* a call's, see time.h; 0: none */

@@ -136,8 +136,8 @@ struct baton_resource_config {
 	 *     posts, asyncs, timers, ...     |   threads without the baton
 	 *   `failed`: in its task's pair     | finalisers: the resource may be gone
 	 *   batch_begin, batch_end: a pair   | what is told of a future's end: after `leave`
-	 *     each, unless a task flushes    | name_of
-	 *   a bound's `high` and `low`       |
+	 *     each, unless a task flushes    |
+	 *   a bound's `high` and `low`       | name_of
 	 *
 	 * Pairs nest on a thread: a task that submits or waits may run tasks of other resources. A
 	 * resource is in one pair at a time: so `enter` keeps what the thread had before in a

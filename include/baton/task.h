@@ -133,8 +133,8 @@ struct baton_task_type {
 	baton_task_cancelled_fn cancelled;
 	/* The places of the parts, each given by BATON_TASK_PLACE. 0: no task of the type has that
 	 * part. */
-	int32_t future;   /* a `struct baton_future *`, which may be NULL */
-	int32_t stamp;    /* a `struct baton_stamp`: lane, bytes, tag (baton/label.h) */
+	int32_t future;         /* a `struct baton_future *`, which may be NULL */
+	int32_t stamp;          /* a `struct baton_stamp`: lane, bytes, tag (baton/label.h) */
 	union {                 /* one of these, or none */
 		int32_t window; /* a `struct baton_window_part` (baton/window.h) */
 		int32_t reader; /* a `struct baton_reader` (baton/reader.h) */

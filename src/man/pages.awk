@@ -84,6 +84,7 @@ function begin_page(file, page_name, section)
 {
 	page = out "/man" section "/" file "." section
 	held = after_head = 0
+	put("'\\\" t")
 	put(".\\\" Made from include/baton/" header ".h; edit that file.")
 	put(".Dd " date)
 	put(".Dt " toupper(page_name) " " section)

@@ -154,6 +154,8 @@ function write_figure(text,	n, lines, k, shown, row, tag, width)
 			}
 		}
 		shown = ".Bl -dash -compact\n" shown marked(row) ".El\n"
+	} else if (text ~ / [|] / && text !~ /\t/) {
+		shown = table(lines, n)
 	} else if (text ~ /\t|[|]/ || lines[1] !~ /^ +[^ ]+( [^ ]+)*  +[^ ]/) {
 		shown = ".Bd -literal -offset indent\n"
 		for (k = 1; k <= n; k++)
@@ -191,6 +193,53 @@ function write_figure(text,	n, lines, k, shown, row, tag, width)
 	}
 	written = 1
 	put_lines(shown)
+}
+
+# A table, for tbl(1). A line continues the row above if its first cell is empty or indented
+# further, or if all its other cells are empty. The columns share the width of a screen.
+function table(lines, n,	k, j, m, cells, rows, columns, cell, width, widest, sum, shown, \
+	indent)
+{
+	match(lines[1], /^ */)
+	indent = RLENGTH
+	rows = columns = 0
+	for (k = 1; k <= n; k++) {
+		m = split(lines[k], cells, / *[|]( |$)/)
+		columns = m > columns ? m : columns
+		match(lines[k], /^ */)
+		sub(/^ +/, "", cells[1])
+		sum = ""
+		for (j = 2; j <= m; j++)
+			sum = sum cells[j]
+		gsub(/ /, "", sum)
+		if (k == 1 || !(cells[1] == "" && k > 2 || RLENGTH > indent || sum == ""))
+			rows++
+		for (j = 1; j <= m; j++) {
+			gsub(/^ +| +$/, "", cells[j])
+			if (cells[j] != "")
+				cell[rows, j] = cell[rows, j] (cell[rows, j] == "" ? "" : " ") \
+					cells[j]
+		}
+	}
+	sum = 0
+	for (j = 1; j <= columns; j++) {
+		widest[j] = 4
+		for (k = 1; k <= rows; k++)
+			if (length(cell[k, j]) > widest[j])
+				widest[j] = length(cell[k, j])
+		sum += widest[j] > 30 ? 30 : widest[j]
+	}
+	shown = ".Pp\n.TS\n"
+	for (j = 1; j <= columns; j++) {
+		width = widest[j] > 30 ? 30 : widest[j]
+		width = sum > 64 ? int(width * 64 / sum) : width
+		shown = shown "lw(" width "n)" (j < columns ? " " : ".\n")
+	}
+	for (k = 1; k <= rows; k++)
+		for (j = 1; j <= columns; j++)
+			shown = shown "T{\n" guarded(styled(cell[k, j])) \
+				(j < columns ? "\nT}\t" : "\nT}\n")
+	return shown ".TE\n"
 }
 
 function write_labels(	k, any)
