@@ -78,6 +78,12 @@
 extern "C" {
 #endif
 
+/* In C++ the function baton_hold() hides the name of its struct, as stat() does: say `struct`. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+
 struct baton__batch;
 
 /* One held baton, as the thread's record has it (src/thread/thread.h): not for programs. */
@@ -154,6 +160,10 @@ BATON_MUST_USE int baton_hold_many_until(struct baton_resource *const *resources
  * use. In a fork's child: 0, and nothing is touched.
  */
 BATON_MUST_USE int baton_release(struct baton_hold *hold) BATON_NONNULL;
+
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #ifdef __cplusplus
 }
