@@ -29,6 +29,7 @@
  *   group.hpp      | group
  *   tag.hpp        | tag: cancels what belongs together
  *   parallel.hpp   | parallel_for
+ *   guard.hpp      | guard: a hold, as a lock's
  *   error.hpp      | codes and exceptions
  *   asio.hpp       | a resource as an executor of Asio; not included here, since it needs Asio
  */
@@ -39,6 +40,7 @@
 #include <baton/error.hpp>
 #include <baton/future.hpp>
 #include <baton/group.hpp>
+#include <baton/guard.hpp>
 #include <baton/loop.hpp>
 #include <baton/parallel.hpp>
 #include <baton/pool.hpp>

@@ -76,6 +76,52 @@ void a_group_tells_of_its_end()
 	EXPECT(group.over().then(resource, [&runs] { return ++runs; }).get() == 1);
 }
 
+void a_guard_has_the_baton()
+{
+	baton::resource resource;
+	baton::configured_resource bound(
+		baton::with_executor(nullptr, BATON_CAPTURE_NONE)); /* to the pool */
+	std::error_code error;
+	int runs = 0;
+
+	{
+		baton::guard guard(resource);
+
+		EXPECT(guard && resource.is_held());
+		EXPECT(!resource.post([&runs, held = counted()] { runs++; }));
+		EXPECT(runs == 0);
+		baton::guard second(resource, error);
+		EXPECT(!second && error == std::errc::resource_deadlock_would_occur);
+		std::thread([&] {
+			baton::guard other(resource, 0, error);
+
+			EXPECT(!other && error == std::errc::timed_out);
+		}).join();
+	}
+	EXPECT(runs == 1 && !resource.is_held());
+	baton::guard guard(resource, BATON_FOREVER, error);
+	EXPECT(guard && !error && resource.is_held());
+	EXPECT(!guard.release() && !guard && !resource.is_held() && !guard.release());
+	baton::guard refused(bound, error);
+	EXPECT(!refused && error == std::errc::operation_not_permitted);
+#if BATON_HAS_EXCEPTIONS
+	try {
+		baton::guard again(resource);
+
+		throw 1;
+	} catch (int) {
+		EXPECT(!resource.is_held() && resource.is_idle());
+	}
+	try {
+		baton::guard never(bound);
+
+		EXPECT(false);
+	} catch (const std::system_error &thrown) {
+		EXPECT(thrown.code() == std::errc::operation_not_permitted);
+	}
+#endif
+}
+
 void a_timer_runs_its_callable()
 {
 	baton::resource resource;
@@ -347,6 +393,7 @@ const claim claims[] = {
 	{"pool", a_pool_runs_callables},
 	{"loop", a_loop_runs_its_resources},
 	{"group", a_group_tells_of_its_end},
+	{"guard", a_guard_has_the_baton},
 	{"timer", a_timer_runs_its_callable},
 	{"parallel_for", a_parallel_loop_covers_each_index},
 	{"span", a_span_has_an_end_or_none},
