@@ -58,7 +58,24 @@ libs=$(pkg-config --libs baton)
 		-Werror -x c++ -o "$tmp/cxx" "$tmp/example.c" $libs ||
 		fail "the example does not build as C++"
 }
-for kind in shared static archive cxx; do
+cat >"$tmp/account.cc" <<'EOF'
+#include <baton.hpp>
+#include <cstdio>
+
+int main()
+{
+	baton::resource account;
+	long balance = 0;
+
+	if (account.post([&] { balance += 21; }))
+		return 1;
+	std::printf("balance %ld\n", account.call([&] { return balance += 21; }));
+}
+EOF
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$cxx $(pkg-config --cflags baton) -std=c++17 -Wall -Wextra -Wpedantic -Werror \
+	-o "$tmp/hpp" "$tmp/account.cc" $libs || fail "a program with baton.hpp does not build"
+for kind in shared static archive cxx hpp; do
 	LD_LIBRARY_PATH=$prefix/lib timeout 120 "$tmp/$kind" >"$tmp/$kind.out" ||
 		fail "the README's example, $kind, ended with status $?"
 done
