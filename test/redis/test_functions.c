@@ -153,6 +153,7 @@ Test(functions, a_task_whose_backend_leaves_is_withdrawn_or_fails_or_waits_again
 		make("FLUSHDB");
 		make(command);
 		make("HSET {test}:run left 1:1:5:50:3:one");
+		make("SADD {test}:held:one left");
 		make("XADD {test}:note:left * what running");
 		make("FCALL baton_leave 1 {test} one");
 		cr_assert_str_eq(server_text(&server, "EVAL %s 1 {test}:note:left",
@@ -241,100 +242,6 @@ Test(functions, behind_a_task_that_does_not_count_a_commit_goes_on)
 	cr_assert_eq(server_number(&server, "EXISTS {test}:remote:state:0"), 0);
 	/* A hello, the message, the answer. */
 	cr_assert_eq(server_number(&server, "XLEN {test}:remote:to:node1"), 3);
-}
-
-/* All that the server has, but what tells of the time: leases of backends, and the last epoch. */
-static const char *digest(void)
-{
-	static char text[48];
-
-	snprintf(text, sizeof(text), "%s",
-	         server_text(&server, "EVAL %s 0",
-	                     "local all = '' "
-	                     "local keys = redis.call('KEYS', '*') "
-	                     "table.sort(keys) "
-	                     "for _, key in ipairs(keys) do "
-	                     "if not string.find(key, ':backends') and "
-	                     "not string.find(key, ':nodes') and "
-	                     "not string.find(key, ':numbers') then "
-	                     "all = all .. key .. redis.call('DUMP', key) end end "
-	                     "return redis.sha1hex(all)"));
-	return text;
-}
-
-/* The answer of each call is lost, and the call is repeated. */
-Test(functions, a_call_that_is_repeated_does_its_work_no_second_time)
-{
-	static const struct {
-		const char *before[5];
-		const char *call;
-	} rows[] = {
-		{{0}, "FCALL baton_submit 1 {test} id token 1 60000 2 command file content"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command"},
-	         "FCALL baton_keep 1 {test} id token 60000"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command"},
-	         "FCALL baton_withdraw 1 {test} id token"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command",
-	          "FCALL baton_withdraw 1 {test} id token"},
-	         "FCALL baton_forget 1 {test} id token"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command"},
-	         "FCALL baton_admit 1 {test} 7 0-0 0-0 start id 1 100 50 estimate id 100 0 0"},
-		{{"FCALL baton_submit 1 {test} id token 9 60000 2 command"},
-	         "FCALL baton_admit 1 {test} 7 0-0 0-0 deny id full 0 0"},
-		{{"FCALL baton_submit 1 {test} id token 9 60000 2 command",
-	          "HSET {test}:run id 9:0:5:50:1:", "ZREM {test}:queue id"},
-	         "FCALL baton_admit 1 {test} 7 0-0 0-0 halt id 0 0 0"},
-		{{"FCALL baton_submit 1 {test} id token 8 60000 2 command",
-	          "HSET {test}:run id 8:0:5:50:1:", "ZREM {test}:queue id"},
-	         "FCALL baton_admit 1 {test} 7 0-0 0-0 shorten id 0 0 0"},
-		{{"SET {test}:lease:scheduler leader"}, "FCALL baton_resign 1 {test} 7 leader"},
-		{{"FCALL baton_renew 1 {test} one address 60000"},
-	         "FCALL baton_renew 1 {test} one address 60000"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command",
-	          "HSET {test}:run id 1:1:5:50:1:one", "ZREM {test}:queue id"},
-	         "FCALL baton_effect 1 {test} id 5 data"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command",
-	          "HSET {test}:run id 1:1:5:50:1:one", "ZREM {test}:queue id"},
-	         "FCALL baton_finish 1 {test} id 5 0 reason data"},
-		{{"FCALL baton_submit 1 {test} id token 1 60000 2 command",
-	          "HSET {test}:run id 1:1:5:50:1:one", "ZREM {test}:queue id"},
-	         "FCALL baton_leave 1 {test} one"},
-		{{"FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0"},
-	         "FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0"},
-		{{"FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0"},
-	         "FCALL baton_remote_submit 1 {test} node0 0-0 0 1 1 name data 2 2 name data"},
-		{{"FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0",
-	          "FCALL baton_remote_balance 1 {test} node1 60000 60000 4 1 0 0-0 0",
-	          "HSET {test}:remote:owners 2 5:node0"},
-	         "FCALL baton_remote_release 1 {test} node0 2 5"},
-		{{"FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0",
-	          "XADD {test}:remote:in:2 1-1 node node0 number 1 name name data data",
-	          "HSET {test}:remote:owners 2 5:node0"},
-	         "FCALL baton_remote_commit 1 {test} node0 0-0 100 1 "
-	         "2 5 1-1 name set state node0 1 0 answer 1 1 effect node0 hello"},
-		{{"FCALL baton_remote_balance 1 {test} node0 60000 60000 4 1 0 0-0 0",
-	          "FCALL baton_remote_balance 1 {test} node1 60000 60000 4 1 0 0-0 0"},
-	         "FCALL baton_remote_leave 1 {test} node0"},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char once[48];
-
-		make("FLUSHDB");
-		make("SET {test}:epoch 7");
-		for (size_t j = 0; j < 5 && rows[i].before[j]; j++)
-			make(rows[i].before[j]);
-		for (int time = 0; time < 2; time++) {
-			struct redisReply *reply = server_ask(&server, rows[i].call);
-
-			cr_assert_neq(reply->type, REDIS_REPLY_ERROR, "%s: %s", rows[i].call,
-			              reply->str);
-			freeReplyObject(reply);
-			if (time == 0)
-				snprintf(once, sizeof(once), "%s", digest());
-		}
-		cr_assert_str_eq(digest(), once, "%s", rows[i].call);
-	}
 }
 
 /* The leader, whose connection was lost, leads anew at once; another learns how long to wait. */
