@@ -295,6 +295,7 @@ Test(functions, a_foreign_key_is_refused_before_anything_is_written)
 		{"task:waits", "baton_admit 1 {test} 7 9-0 9-0 halt runs 1 0 0 start waits 1 1 5"},
 		{"orders:one", "baton_renew 1 {test} one - 1000"},
 		{"backend:one", "baton_renew 1 {test} one - 1000"},
+		{"held:one", "baton_renew 1 {test} one - 1000"},
 		{"orders:one", "baton_take 1 {test} one - 1000 0-1 runs 8"},
 		{"backend:one", "baton_take 1 {test} one - 1000 0-1 runs 8"},
 		{"task:runs", "baton_take 1 {test} one - 1000 0-1 runs 8"},

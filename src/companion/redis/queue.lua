@@ -16,6 +16,7 @@
 --   q:orders:N         stream: what backend N is told
 --   q:effects          stream {id, epoch, data}
 --   q:lease:scheduler  token of the scheduler that leads, expires; q:epoch: its epoch
+--   q:held:N           set: the ids that q:run gives to backend N
 --   q:backends         zset name -> when its lease ends (ms)
 --   q:backend:N        hash, expires with the lease
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes
@@ -27,8 +28,10 @@
 local GROUP = 'backends'
 local INTERACTIVE = '9'
 local NOTES, ORDERS, EFFECTS = 32, 64, 10000
-local LOOK = 64 -- how many of the waiting tasks a sweep looks at
-local PASSED = 100 -- more than enough: a backend reads one entry at a time
+-- What one call touches is bounded, so that no call stops the server for long: 500 entries at most.
+local LOOK = 32 -- the waiting tasks that a sweep looks at
+local HELD, PASSED = 32, 32 -- of one lost backend in one call; mostly it has one task, or one entry
+local LOST = 400 -- a sweep that has touched so many entries leaves other lost backends to the next
 local KEPT_MS = 60000 -- a task that runs is kept at least so long
 
 local TYPES = {
@@ -71,7 +74,8 @@ local function check_task(q, id)
 end
 
 local function check_backend(q, name)
-	check_types(q, {[':backend:' .. name] = 'hash', [':orders:' .. name] = 'stream'})
+	check_types(q, {[':backend:' .. name] = 'hash', [':orders:' .. name] = 'stream',
+		[':held:' .. name] = 'set'})
 end
 
 local function new_epoch(q)
@@ -109,6 +113,16 @@ end
 local function set_running(q, id, run)
 	call('HSET', q .. ':run', id, table.concat({run.kind, run.assigned, run.epoch, run.started,
 		run.number, run.owner}, ':'))
+	if run.owner ~= '' then
+		call('SADD', q .. ':held:' .. run.owner, id)
+	end
+end
+
+local function end_run(q, id, run)
+	call('HDEL', q .. ':run', id)
+	if run and run.owner ~= '' then
+		call('SREM', q .. ':held:' .. run.owner, id)
+	end
 end
 
 -- ---- Telling ----
@@ -140,7 +154,7 @@ local function over(q, id, what, value, text, epoch)
 	note(q, id, what, value, text, epoch, 'token', token)
 	call('DEL', task, q .. ':files:' .. id)
 	call('ZREM', q .. ':queue', id)
-	call('HDEL', q .. ':run', id)
+	end_run(q, id, run)
 	done(q, 'over', id, number)
 end
 
@@ -163,25 +177,33 @@ local function back(q, id, run)
 		return over(q, id, 'failed', fields[1], 'each backend that ran the task was lost',
 			run.epoch)
 	end
-	call('HDEL', q .. ':run', id)
+	end_run(q, id, run)
 	call('ZADD', q .. ':queue', run.number, id)
 	note(q, id, 'lost', fields[1], run.owner, run.epoch)
 	done(q, 'lost', id, run.number)
 end
 
--- The backend's tasks wait again, all but `but`, the task that the backend runs.
+-- The backend's tasks wait again, all but `but`, the task that the backend runs. Returns how many,
+-- HELD at most.
 local function lose_tasks(q, name, but)
-	for _, id in ipairs(call('HKEYS', q .. ':run')) do
+	local count = 0
+	for _, id in ipairs(call('SRANDMEMBER', q .. ':held:' .. name, HELD)) do
 		local run = running(q, id)
-		if run.owner == name and id ~= but then
+		if not run or run.owner ~= name then
+			call('SREM', q .. ':held:' .. name, id)
+		elseif id ~= but then
 			back(q, id, run)
 		end
+		count = count + 1
 	end
+	return count
 end
 
--- Gives the entries that the backend got, but has not taken, to other backends.
+-- Gives the entries that the backend got, but has not taken, to other backends. Returns how many,
+-- PASSED at most.
 local function pass_on(q, name)
-	for _, given in ipairs(call('XPENDING', q .. ':out', GROUP, '-', '+', PASSED, name)) do
+	local pending = call('XPENDING', q .. ':out', GROUP, '-', '+', PASSED, name)
+	for _, given in ipairs(pending) do
 		local entry = call('XRANGE', q .. ':out', given[1], given[1])[1]
 		call('XACK', q .. ':out', GROUP, given[1])
 		call('XDEL', q .. ':out', given[1])
@@ -189,16 +211,26 @@ local function pass_on(q, name)
 			call('XADD', q .. ':out', '*', unpack(entry[2]))
 		end
 	end
+	return #pending
 end
 
+-- Returns how many entries were touched. A backend that has more than one call may touch stays
+-- among the backends, with a lease that is over, for the next sweep.
 local function lose_backend(q, name)
-	lose_tasks(q, name)
+	local tasks, entries = lose_tasks(q, name), 0
 	call('DEL', q .. ':orders:' .. name, q .. ':backend:' .. name)
-	call('ZREM', q .. ':backends', name)
 	if call('EXISTS', q .. ':out') == 1 then
-		pass_on(q, name)
-		call('XGROUP', 'DELCONSUMER', q .. ':out', GROUP, name)
+		entries = pass_on(q, name)
 	end
+	if tasks == HELD or entries == PASSED then
+		call('ZADD', q .. ':backends', 0, name)
+	else
+		call('ZREM', q .. ':backends', name)
+		if call('EXISTS', q .. ':out') == 1 then
+			call('XGROUP', 'DELCONSUMER', q .. ':out', GROUP, name)
+		end
+	end
+	return 1 + tasks + entries
 end
 
 local function live_backends(q)
@@ -417,19 +449,24 @@ function F.admit(q, a)
 end
 
 -- epoch, token, lease_ms: renews the lease, looks after backends and tasks whose keys are gone.
+-- Returns the clock, how many backends live, and whether more backends are lost.
 function F.sweep(q, a)
 	fence(q, a[1])
 	call('SET', q .. ':lease:scheduler', a[2], 'PX', a[3])
-	local past = '(' .. whole(now_us() / 1000)
-	for _, name in ipairs(call('ZRANGEBYSCORE', q .. ':backends', '-inf', past)) do
-		lose_backend(q, name)
+	local past, touched, more = '(' .. whole(now_us() / 1000), 0, 0
+	for _, name in ipairs(call('ZRANGEBYSCORE', q .. ':backends', '-inf', past, 'LIMIT', 0, LOST)) do
+		if touched >= LOST then
+			break
+		end
+		touched = touched + lose_backend(q, name)
 	end
+	more = call('ZCOUNT', q .. ':backends', '-inf', past)
 	for _, id in ipairs(call('ZRANGE', q .. ':queue', 0, LOOK - 1)) do
 		if call('EXISTS', q .. ':task:' .. id) == 0 then
 			over(q, id, 'failed', '0', 'nobody kept the task')
 		end
 	end
-	return {whole(now_us()), whole(live_backends(q))}
+	return {whole(now_us()), whole(live_backends(q)), whole(more)}
 end
 
 -- epoch, token: leads no more.

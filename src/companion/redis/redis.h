@@ -14,7 +14,7 @@
 #include <sys/time.h>
 
 /* The version of the .lua files: raised with each change that earlier programs cannot work with. */
-#define BATON__REDIS_FUNCTIONS 4
+#define BATON__REDIS_FUNCTIONS 5
 
 /* The text of the .lua files, in a C file that the Makefile generates. */
 extern const char baton__redis_functions[];

@@ -147,6 +147,9 @@ static int sweep(struct baton_redis_scheduler *scheduler)
 	if (!error) {
 		set_clock(scheduler, baton__redis_at(reply, 0));
 		scheduler->backends = baton__redis_number(baton__redis_at(reply, 1));
+		/* One call looks after some of the lost backends. */
+		if (baton__redis_number(baton__redis_at(reply, 2)) > 0)
+			scheduler->renew_at = baton__redis_clock();
 		config = config_for(scheduler);
 		if (scheduler->options.percent && scheduler->backends != backends)
 			error = baton_rules_set_limits(&scheduler->rules, config.limit,
