@@ -157,8 +157,7 @@ dying=$!
 pids+=("$heir" "$dying")
 wait_for 60 grep -qs '^Subscribed' "$work/heir" || fail "will: no SUBACK"
 wait_for 60 grep -qs 'CONNACK' "$work/dying" || fail "will: no CONNACK"
-kill -KILL "$dying"
-wait "$dying" 2>/dev/null
+{ kill -KILL "$dying"; wait "$dying"; } 2>/dev/null # where the shell says who was killed
 wait "$heir" || fail "the will"
 grep -qx 'got 2 demo/will the last words' "$work/heir" || fail "the will"
 say "A client was killed; its last words were published for it."
