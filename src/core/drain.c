@@ -250,7 +250,9 @@ BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
 		return step_at_mark(stay);
 	if (baton__awaits_are_due(stay))
 		return FIRE;
-	return spent(stay) ? END : RUN;
+	/* A task of KIND_ALONE runs in a spent stay, too: it runs no function of the user's, and
+	 * shelves the baton, so that it ends the stay (L7, L8). */
+	return spent(stay) && !baton__kind_is(task, BATON__KIND_ALONE) ? END : RUN;
 }
 
 /* The stay is over, and this thread holds the baton. True: the baton has been shelved. */

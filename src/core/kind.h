@@ -55,7 +55,8 @@ struct baton__stay;
 /* The type's `cancelled` is called although the task has a future. The task's memory lives until
  * then. */
 #define BATON__KIND_TELLS 0x100U
-/* A task of the library's: no batch and no context is around it. */
+/* A task of the library's that shelves the baton, and runs no function of the user's: no batch and
+ * no context is around it, and it needs no budget. */
 #define BATON__KIND_ALONE 0x200U
 
 /* What a runner does after it has met a mark. */

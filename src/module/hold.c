@@ -147,6 +147,21 @@ static bool take_idle(struct baton_resource *resource, struct baton_hold *hold)
 	return true;
 }
 
+/* Holds an idle NORMAL resource: baton_inline_hold(), or the same in another hold or a task. */
+BATON_INLINE bool take_plain(struct baton_resource *resource, struct baton_hold *hold)
+{
+	struct baton__thread *self = baton__self;
+
+	if (!self->top)
+		return baton__word_hold(&self->head, resource, hold);
+	if (BATON_UNLIKELY(hold->_resource != NULL) || BATON_UNLIKELY(!baton__has_record(self)) ||
+	    baton_inline_seen_other(&self->head, resource, false) ||
+	    !baton__word_capture_plain(&self->head, resource))
+		return false;
+	push_frame(hold, resource, 0);
+	return true;
+}
+
 /* The baton goes on; the frame is gone. */
 static void pass_on(struct baton_resource *resource, uint32_t how)
 {
@@ -358,7 +373,7 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 BATON_EXPORT int baton_hold(struct baton_resource *resource, struct baton_hold *hold)
 {
 	BATON__CHECKED(hold(resource, hold, __func__));
-	if (BATON_LIKELY(baton__word_hold(&baton__self->head, resource, hold)))
+	if (BATON_LIKELY(take_plain(resource, hold)))
 		return 0;
 	return BATON__ANSWER(resource, hold_other(resource, hold, BATON_FOREVER));
 }
@@ -375,8 +390,17 @@ BATON_EXPORT int baton_release(struct baton_hold *hold)
 	BATON__CHECKED(release(hold, __func__));
 
 	struct baton_resource *resource = hold->_resource;
+	struct baton__thread *self = baton__self;
 	uintptr_t *link;
 
+	/* The short path, of which a forked child has no frame (BATON__DEPTH_NONE). */
+	if (self->top == (uintptr_t)&hold->_frame && !hold->_how &&
+	    BATON_LIKELY(hold->_frame.depth < BATON__DEPTH_NONE)) {
+		hold->_resource = NULL;
+		baton__top_set(&self->top, hold->_frame.below);
+		pass_on(resource, 0);
+		return 0;
+	}
 	if (!resource)
 		return baton__refused("baton_release: the hold is not in use");
 	link = find_frame(hold);
@@ -426,12 +450,18 @@ static int hold_many(struct baton_resource *const *resources, size_t count,
 	if (error)
 		return error;
 	while (!error && held < count) {
-		error = hold_other(resources[order[held]], &holds[order[held]], deadline_ns);
+		struct baton_hold *hold = &holds[order[held]];
+
+		if (!take_plain(resources[order[held]], hold))
+			error = hold_other(resources[order[held]], hold, deadline_ns);
 		held += !error;
 	}
 	/* The status of batch_end says nothing: nothing was done in the batch. */
-	while (error && held > 0)
-		(void)end_hold(&holds[order[--held]], &baton__self->top);
+	while (error && held > 0) {
+		const struct baton_hold *hold = &holds[order[--held]];
+
+		(void)end_hold(&holds[order[held]], find_frame(hold));
+	}
 	return error;
 }
 

@@ -25,7 +25,10 @@
 #define LINGER_NS 10000000U
 #define LINGER_HOLDING_NS 1000000U
 
+/* Turns of an empty loop in the first pause; each further pause is twice as long. */
+#define PAUSE_FIRST 4U
 #ifndef BATON_LINGER_YIELDS /* tests make these small */
+#define BATON_LINGER_PAUSES 8U
 #define BATON_LINGER_YIELDS 200U
 #define BATON_LINGER_QUEUED 4U
 #endif
@@ -46,13 +49,20 @@ void baton__linger_begin(struct baton__linger *linger, uint64_t deadline_ns)
 	linger->yields.begun_ns = linger->yields.last_ns = now_ns;
 }
 
-/* True: by a yield; false: by a sleep, or not at all if the time is over. */
+/* Waits for a moment. False: the time is over. */
 static bool pause_once(struct baton__linger *linger)
 {
 	static uint32_t nobody; /* wakes this sleeper */
 	const struct baton__futex_watch watch = {&nobody, 0};
-	const uint64_t now_ns = baton__now_ns();
+	uint64_t now_ns;
 
+	if (linger->pauses < BATON_LINGER_PAUSES) {
+		for (uint32_t i = PAUSE_FIRST << linger->pauses; i > 0; i--)
+			baton__pause();
+		linger->pauses++;
+		return true;
+	}
+	now_ns = baton__now_ns();
 	if (now_ns >= linger->until_ns)
 		return false;
 	if (linger->left > 0) {

@@ -10,6 +10,7 @@ struct baton__linger {
 	struct baton__yields yields;
 	uint64_t until_ns; /* no look comes after that time */
 	uint64_t sleep_ns; /* the next sleep */
+	uint32_t pauses;   /* that were made */
 	uint32_t left;     /* yields */
 	uint32_t queued;   /* so many looks in a row have found entries in the inbox */
 };

@@ -132,6 +132,7 @@ void bench_w11_waits(void);
 void bench_w20_registry(void);
 void bench_w21_policies(void);
 void bench_w22_readers(void);
+void bench_w22_holds(void);
 void bench_w23_overload(void);
 void bench_w23_modules(void);
 void bench_w24_load(void);

@@ -25,6 +25,7 @@ static void (*const workloads[])(void) = {
 	bench_w11_waits,      bench_w12_tags,     bench_w13_trigger,  bench_w14_detach,
 	bench_w15_fan_out,    bench_w16_bounds,   bench_w17_suspend,  bench_w18_hooks,
 	bench_w19_undo,       bench_w20_registry, bench_w21_policies, bench_w22_readers,
+	bench_w22_holds,
 	bench_w23_overload,   bench_w23_modules,  bench_w24_load,     bench_w25_rules,
 	bench_w25_admission,  bench_w26_mainloop, bench_w27_parallel,
 };

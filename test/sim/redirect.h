@@ -97,6 +97,7 @@ static inline void sim_scribble(void *memory, size_t size)
 #define BATON_TIMERS_LOOKS 2
 #define BATON_WAIT_YIELDS 2
 #define BATON_LINGER_YIELDS 1U
+#define BATON_LINGER_PAUSES 1U
 #define BATON_LINGER_QUEUED 1U
 #define BATON_WAIT_YIELDS_PER_HELP 2
 #define BATON_HELP_MAX 2
