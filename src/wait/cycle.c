@@ -17,9 +17,10 @@
  *    edge (binds.h), then looks at the future. A thread that has bound a future and pushed its task
  *    looks at that count. Of the two, one sees the other (binds.watch).
  * cycle.no_false_alarm: Edge A waits for edge B only if A cannot go on before B does. A pending
- *    future needs the baton of its resource. A running future needs the end of its task, which is
- *    in the holder's frame; or, if the holder keeps the completion back, the end of the batch in
- *    that frame. In each case the holder is the thread of B, and sleeps, without a deadline, for
+ *    future needs the baton of its resource, and so the end of each task that runs there: several
+ *    readers may. A running future needs the end of its task, which is in the holder's frame; or,
+ *    if the holder keeps the completion back, the end of the batch in that frame. In each case the
+ *    holder is the thread of B, and sleeps, without a deadline, for
  *    another future. A resource that a quiesce has suspended counts as held by the quiescing
  *    thread: only that thread may resume it, and not before its wait. These make no edge wait: a
  *    promise; a complete future; a resource that is queued, or shelved by another suspension, or
@@ -74,12 +75,13 @@ static void unlock_edges(void)
 		baton__futex_wake(&mutex, 1);
 }
 
-/* The edge whose thread holds the resource; NULL: none. `*frame`: the frame of that resource; NULL:
+/* The next edge behind `before` whose thread holds the resource; NULL: none. Several threads may be
+ * readers of one resource. `before`: NULL: the first. `*frame`: the frame of that resource; NULL:
  * the thread's quiesce has suspended the resource. */
 static struct baton__edge *holder_of(const struct baton_resource *resource,
-                                     const struct baton__frame **frame)
+                                     struct baton__edge *before, const struct baton__frame **frame)
 {
-	for (struct baton__edge *edge = edges; edge; edge = edge->next) {
+	for (struct baton__edge *edge = before ? before->next : edges; edge; edge = edge->next) {
 		if (edge->victim)
 			continue;
 		for (*frame = edge->top; *frame; *frame = baton__frame_of((*frame)->below))
@@ -99,8 +101,9 @@ static bool ends_with(const struct baton__frame *frame, const struct baton_futur
 	                                   baton__batching.holds(frame->batch, future));
 }
 
-/* The edge that must go on before the future can complete (cycle.no_false_alarm). NULL: none. */
-static struct baton__edge *blocker(struct baton_future *future,
+/* The next edge behind `before` that must go on before the future can complete
+ * (cycle.no_false_alarm). NULL: none. */
+static struct baton__edge *blocker(struct baton_future *future, struct baton__edge *before,
                                    const struct baton_resource **resource_out)
 {
 	/* Acquire: as in baton__future_final (future.final, future.c). Relaxed is enough: the list
@@ -124,25 +127,32 @@ static struct baton__edge *blocker(struct baton_future *future,
 	running = (state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING ||
 	          baton__binding_entered(resource);
 	resource = baton__binding_resource(resource);
-	edge = holder_of(resource, &frame);
-	if (!edge || (running && !(frame && ends_with(frame, future))))
-		return NULL;
+	edge = holder_of(resource, before, &frame);
+	while (edge && running && !(frame && ends_with(frame, future)))
+		edge = holder_of(resource, edge, &frame);
 	*resource_out = resource;
 	return edge;
+}
+
+/* Does the future wait for a stuck edge? */
+static bool is_blocked(struct baton_future *future)
+{
+	const struct baton_resource *resource;
+	struct baton__edge *edge = NULL;
+
+	while ((edge = blocker(future, edge, &resource)))
+		if (edge->stuck)
+			return true;
+	return false;
 }
 
 /* Does the wait depend on stuck edges? find_stuck looks for the greatest set of such edges. */
 static bool is_stuck(const struct baton__edge *edge)
 {
-	const struct baton_resource *resource;
 	size_t stuck = 0;
 
-	for (size_t i = 0; i < edge->count; i++) {
-		const struct baton__edge *other = blocker(edge->futures[i], &resource);
-
-		if (other && other->stuck)
-			stuck++;
-	}
+	for (size_t i = 0; i < edge->count; i++)
+		stuck += is_blocked(edge->futures[i]);
 	return edge->all ? stuck > 0 : stuck == edge->count;
 }
 
@@ -177,16 +187,18 @@ static bool find_cycle(struct baton__edge *start)
 	for (struct baton__edge *edge = start; edge; edge = edge->queued) {
 		for (size_t i = 0; i < edge->count; i++) {
 			const struct baton_resource *resource;
-			struct baton__edge *other = blocker(edge->futures[i], &resource);
+			struct baton__edge *other = NULL;
 
-			if (!other || !other->stuck || other->from)
-				continue;
-			other->from = edge;
-			other->via = resource;
-			if (other == start)
-				return true;
-			last->queued = other;
-			last = other;
+			while ((other = blocker(edge->futures[i], other, &resource))) {
+				if (!other->stuck || other->from)
+					continue;
+				other->from = edge;
+				other->via = resource;
+				if (other == start)
+					return true;
+				last->queued = other;
+				last = other;
+			}
 		}
 	}
 	return false;

@@ -5,6 +5,7 @@
 
 #include <baton/call.h>
 #include <baton/detach.h>
+#include <baton/hold.h>
 #include <baton/tag.h>
 #include <baton/undo.h>
 
@@ -233,6 +234,65 @@ Test(reader_inside, should_make_room_when_a_writer_waits, .timeout = 10)
 	(void)thread_join(threads[1]);
 	cr_assert_eq(looks[1].result, 1);
 	look_end(&looks[0], threads[0]);
+	readers_end();
+}
+
+/* ---- Cycles ---- */
+
+static struct baton_resource guarded = BATON_RESOURCE_INIT(NULL);
+static struct baton_resource slow = BATON_RESOURCE_INIT(NULL);
+static atomic_int asking;
+
+static int asks_for(struct look *look, struct baton_resource *resource)
+{
+	atomic_store(&asking, thread_id());
+	look->result = baton_call(resource, nothing, NULL, NULL);
+	return 0;
+}
+
+static int asks_guarded(struct look *look)
+{
+	return asks_for(look, &guarded);
+}
+
+static int asks_slow(struct look *look)
+{
+	return asks_for(look, &slow);
+}
+
+/* Starts a reader that sleeps in its call. */
+static pthread_t ask(struct look *look, int (*inside)(struct look *look))
+{
+	pthread_t thread;
+
+	look_init(look, false);
+	look->inside = inside;
+	atomic_store(&asking, 0);
+	thread = thread_start(look_main, look);
+	until_at_least(&asking, 1);
+	until_asleep(atomic_load(&asking));
+	return thread;
+}
+
+/* All readers must end before a writer can begin. */
+Test(reader_inside, a_cycle_through_the_older_of_two_sleeping_readers_is_refused, .timeout = 10)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct occupant occupant;
+	struct look looks[2];
+	pthread_t threads[2];
+
+	occupy(&occupant, &slow);
+	cr_assert_eq(baton_hold(&guarded, &hold), 0);
+	threads[0] = ask(&looks[0], asks_guarded);
+	threads[1] = ask(&looks[1], asks_slow);
+	cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), -EDEADLK);
+	cr_assert_eq(baton_release(&hold), 0);
+	release(&occupant);
+	thread_join(threads[0]);
+	thread_join(threads[1]);
+	cr_assert_eq(looks[0].result, 0);
+	cr_assert_eq(looks[1].result, 0);
 	readers_end();
 }
 
