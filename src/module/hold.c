@@ -23,6 +23,9 @@
  * hold.memory: A grant that may be withdrawn before it is unlinked lies in a node. A thread that
  *    holds nothing, and has no deadline, is never refused while its grant is queued: its grant lies
  *    on its stack.
+ * hold.deferred: From the submit of a grant to the push of its frame the thread runs none of its
+ *    deferred jobs: the resource may be the thread's by then, and a job that called it would wait
+ *    for ever. The jobs run after the release, or after the wait that has failed.
  *
  * Linearisation points: of an idle hold, the capture; else the claim of the grant's future. Of the
  * release, the CAS of the word, or of unshelve.
@@ -362,10 +365,16 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 	if (!may_hold(resource))
 		return -EPERM;
 	if (!take_when_idle(resource, hold, deadline_ns)) {
+		/* hold.deferred */
+		baton__self->visits++;
 		error = await_grant(resource, deadline_ns);
-		if (error)
+		if (!error)
+			push_frame(hold, resource, SHELVED);
+		baton__self->visits--;
+		if (error) {
+			baton__deferred_check(baton__self);
 			return error;
-		push_frame(hold, resource, SHELVED);
+		}
 	}
 	return begin_hold_or_undo(resource, hold);
 }

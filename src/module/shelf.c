@@ -134,11 +134,10 @@ static void go_on_unshelved(struct baton_resource *resource, bool later, bool he
 
 static void unshelve(struct baton_resource *resource, bool later, bool held)
 {
-	if (!baton__turn_unshelve(resource))
-		return; /* that was the last touch */
-	if (!baton__backlog_regain(resource, true))
-		return; /* a submitter goes on */
-	go_on_unshelved(resource, later, held);
+	/* False: another thread goes on, and that was the last touch. */
+	if (baton__turn_unshelve(resource) && baton__backlog_regain(resource, true))
+		go_on_unshelved(resource, later, held);
+	/* Whoever goes on: the frame of a hold may have been this thread's outermost. */
 	if (!later)
 		baton__deferred_check(baton__self);
 }

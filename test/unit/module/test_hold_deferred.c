@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* What a thread has deferred runs after its hold, and not between the grant and the hold. */
+#include "fixture.h"
+
+#include <baton/detach.h>
+#include <baton/hold.h>
+
+#include "core/deferred.h"
+
+struct late {
+	struct baton_plain_job job;
+	struct baton_task task;
+	bool released; /* the hold has been */
+	bool ran_after;
+	int runs;
+};
+
+static void late_run(struct baton_plain_job *job)
+{
+	struct late *late = baton_container_of(job, struct late, job);
+
+	late->runs++;
+	late->ran_after = late->released;
+}
+
+static void defer(struct late *late)
+{
+	MUST(baton__thread_attach() == 0);
+	baton_plain_job_init(&late->job, late_run, NULL);
+	baton__deferred_append(&late->job.job);
+}
+
+static int defer_here(struct baton_task *task)
+{
+	defer(baton_container_of(task, struct late, task));
+	return 0;
+}
+
+Test(hold_deferred, a_job_that_is_deferred_in_the_wait_runs_after_the_release, .timeout = 10)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct late late = {.task = BATON_TASK_INIT(defer_here, NULL)};
+
+	fixture_stash();
+	cr_assert_eq(baton_submit_later(&fix.resource, &late.task), 0);
+	cr_assert_eq(baton_hold(&fix.resource, &hold), 0);
+	late.released = true;
+	cr_assert_eq(baton_release(&hold), 0);
+	cr_assert_eq(late.runs, 1);
+	cr_assert(late.ran_after);
+	stash_run(&fix.stash);
+	fixture_end();
+}
+
+Test(hold_deferred, a_job_that_is_deferred_in_a_wait_that_fails_runs, .timeout = 10)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct late late = {.released = true};
+
+	fixture_config();
+	occupy(&fix.occupant, &fix.resource);
+	defer(&late);
+	cr_assert_eq(baton_hold_until(&fix.resource, &hold, 0), -ETIMEDOUT);
+	cr_assert_eq(late.runs, 1);
+	release(&fix.occupant);
+	fixture_end();
+}
+
+static struct baton_detached token = BATON_DETACHED_INIT;
+
+/* Detaches itself, and stays. */
+static int detach_and_stay(struct baton_task *task)
+{
+	struct occupant *occupant = baton_container_of(task, struct occupant, task);
+
+	MUST(baton_detach(&token, BATON_DETACH_EXCLUSIVE) == 0);
+	gate_open(&occupant->entered);
+	gate_pass(&occupant->leave);
+	return 0;
+}
+
+/* As the release of a hold whose runner has not left yet. */
+Test(hold_deferred, a_thread_that_unshelves_before_the_holder_has_left_runs_its_jobs, .timeout = 10)
+{
+	struct occupant occupant;
+	struct late late = {.released = true};
+
+	fixture_config();
+	occupant_init(&occupant, &fix.resource);
+	baton_task_init(&occupant.task, detach_and_stay, NULL);
+	occupant.thread = thread_start(occupant_main, &occupant);
+	gate_pass(&occupant.entered);
+	defer(&late);
+	cr_assert_eq(baton_detached_complete(&token, 0, NULL), 0);
+	cr_assert_eq(late.runs, 1);
+	release(&occupant);
+	fixture_end();
+}
