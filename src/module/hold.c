@@ -298,7 +298,9 @@ static int await_counted(struct baton_resource *resource, uint64_t deadline_ns)
 		baton__node_free(grant);
 		return error;
 	}
+	baton__self->asks = resource;
 	error = baton__call_end_counted(future, deadline_ns, false);
+	baton__self->asks = NULL;
 	baton_future_unref(future);
 	return error;
 }
@@ -309,7 +311,12 @@ static int await_here(struct baton_resource *resource)
 	struct grant grant = {.counted = {.future = BATON_FUTURE_INIT}};
 	int error = submit_grant(resource, &grant, BATON_FOREVER);
 
-	return error ? error : baton__call_end(&grant.counted.future, false);
+	if (error)
+		return error;
+	baton__self->asks = resource;
+	error = baton__call_end(&grant.counted.future, false);
+	baton__self->asks = NULL;
+	return error;
 }
 
 /* ---- A hold that waits ---- */

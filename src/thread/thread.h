@@ -56,6 +56,7 @@
 struct baton_resource;
 struct baton__node;
 struct baton__batch;
+struct baton__asking;
 struct baton__called;
 struct baton__reading;
 struct baton__ring;
@@ -123,10 +124,12 @@ struct baton__thread {
 	/* core/called.h: the chain of sleeping callers; NULL: none. Others read what it means while
 	 * the thread sleeps in a call. */
 	const struct baton__called *called;
-	uintptr_t lent;                 /* called.lent: `top` as it was at the call; 0: none */
+	uintptr_t lent; /* called.lent: `top` as it was at the call; 0: none */
 	const struct baton__reading *reading; /* called.h; NULL: the thread runs no reader */
-	bool resumes_later;             /* suspend.c: a resume_later is under way */
-	uint32_t blocking;              /* blocking.c: the number of open brackets */
+	const struct baton_resource *asks;    /* cycle.h: what the next wait is to hold, or NULL */
+	const struct baton__asking *asking;   /* cycle.h; NULL: nothing */
+	bool resumes_later;                   /* suspend.c: a resume_later is under way */
+	uint32_t blocking;                    /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */
 	struct baton__parcel parcel;             /* node.c; owner only */
 	struct baton__thread *next;              /* in the registry; constant once linked */

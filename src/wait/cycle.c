@@ -389,13 +389,24 @@ static void note_chain(const struct baton_resource *resource, const struct baton
 		note_link(self, --length, at->frame->resource);
 }
 
+/* Does this thread wait to hold the resource, in a wait further down its stack? */
+static bool asks_for(const struct baton_resource *resource)
+{
+	const struct baton__asking *asking = baton__self->asking;
+
+	/* Bounded by the depth of nested waits. */
+	while (asking && asking->resource != resource)
+		asking = asking->below;
+	return asking;
+}
+
 int baton__cycle_if_held(const struct baton__called *called, const struct baton_resource *resource,
                          bool in_help)
 {
 	const struct baton__caller *caller;
 
-	if (in_help ? baton__thread_holds_in_help(baton__self, resource)
-	            : baton__thread_holds(baton__self, resource))
+	if (asks_for(resource) || (in_help ? baton__thread_holds_in_help(baton__self, resource)
+	                                   : baton__thread_holds(baton__self, resource)))
 		return baton__cycle_of_one(resource);
 	caller = baton__caller_holds(called, resource);
 	if (!caller)

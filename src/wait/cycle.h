@@ -29,6 +29,16 @@ struct baton__still {
 	bool (*has)(const struct baton__still *still, const struct baton_resource *resource);
 };
 
+/*
+ * A resource that this thread waits to hold (module/hold.c), in a wait that runs a function for
+ * others; on its stack. The baton may be granted to the thread meanwhile: if the function waited for
+ * the resource, it would wait for its own thread.
+ */
+struct baton__asking {
+	const struct baton__asking *below;
+	const struct baton_resource *resource; /* NULL: the wait is no hold's */
+};
+
 /* A wait of a thread that holds batons, or quiesces; on that thread's stack, and in the list while
  * it sleeps. */
 struct baton__edge {
@@ -71,8 +81,8 @@ int baton__cycle_of_one(const struct baton_resource *resource);
 bool baton__must_not_wait(void);
 
 /*
- * Can a wait for the resource never end, since this thread holds the resource, or a sleeping caller
- * on the chain `called` (core/called.h) does? Then returns -EDEADLK, which is noted as by
+ * Can a wait for the resource never end, since this thread holds the resource, or is to hold it
+ * further down its stack, or a sleeping caller on the chain `called` (core/called.h) holds it? Then returns -EDEADLK, which is noted as by
  * baton__cycle_of_one(). 0: neither holds it.
  * in_help: as baton__thread_holds_in_help, for a wait with a deadline.
  */

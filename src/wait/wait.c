@@ -215,8 +215,11 @@ static int sleep_once(struct baton__wait *wait)
 	int status = deadline_is_past(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
 	/* The wait may be for a function that this thread has put off. */
-	if (status == 0)
+	if (status == 0) {
+		baton__wait_for_others(wait, true);
 		status = baton__wait_put_off(wait->deadline_ns);
+		baton__wait_for_others(wait, false);
+	}
 
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
 	 * look again. */
@@ -313,7 +316,10 @@ static int wait_some(struct baton__wait *wait)
 	/* What this thread runs in its wait runs for others than its callers. */
 	wait->called = baton__self->called;
 	baton__self->called = NULL;
+	wait->asking = (struct baton__asking){baton__self->asking, baton__self->asks};
+	baton__self->asks = NULL;
 	status = wait_long(wait);
+	baton__self->asks = wait->asking.resource;
 	baton__self->called = wait->called;
 	return status;
 }

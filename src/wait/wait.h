@@ -28,6 +28,7 @@ struct baton__wait {
 	uint32_t answered;
 	/* any: of a complete future; all: the futures before it are complete */
 	size_t index;
+	struct baton__asking asking;
 };
 
 BATON_INLINE bool baton__wait_has_deadline(const struct baton__wait *wait)
@@ -41,6 +42,12 @@ BATON_INLINE bool baton__wait_has_deadline(const struct baton__wait *wait)
  * deadline before it begins.
  */
 int baton__wait_help(struct baton__wait *wait);
+
+/* Called before and after the wait runs a function for others, on no resource that it waits for. */
+BATON_INLINE void baton__wait_for_others(const struct baton__wait *wait, bool begins)
+{
+	baton__self->asking = begins ? &wait->asking : wait->asking.below;
+}
 
 /*
  * The calling thread waits: does what it alone will do, since the wait may be for that. Calls the

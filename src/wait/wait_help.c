@@ -144,8 +144,11 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	 * counted because the runner has come to the task, or because the task was refused. */
 	if (!baton__visit_leave(future, resource, generation) && status == 0 &&
 	    !baton__future_final(future)) {
-		if (drive)
+		if (drive) {
+			baton__wait_for_others(wait, true);
 			status = drive(executor);
+			baton__wait_for_others(wait, false);
+		}
 		if (status != 1)
 			status = queued && wait->last_look && (stuck || status == -EDEADLK)
 			                 ? -EDEADLK

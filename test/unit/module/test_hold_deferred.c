@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread has deferred runs after its hold, and not between the grant and the hold. */
+/* What a thread that waits for a hold runs for others: not between the grant and the hold. */
 #include "fixture.h"
 
 #include <baton/detach.h>
@@ -94,5 +94,42 @@ Test(hold_deferred, a_thread_that_unshelves_before_the_holder_has_left_runs_its_
 	cr_assert_eq(baton_detached_complete(&token, 0, NULL), 0);
 	cr_assert_eq(late.runs, 1);
 	release(&occupant);
+	fixture_end();
+}
+
+/* ---- A thread that drives an executor ---- */
+
+static int call_status;
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* The resource is granted while this runs. */
+static int let_go_and_call(struct baton_task *task)
+{
+	(void)task;
+	gate_open(&fix.occupant.leave);
+	call_status = baton_call(&fix.resource, nothing, NULL, NULL);
+	return 0;
+}
+
+Test(hold_deferred, a_task_that_is_driven_in_the_wait_cannot_wait_for_the_resource, .timeout = 10)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct baton_task task = BATON_TASK_INIT(let_go_and_call, NULL);
+	struct baton_resource other;
+
+	fixture_manual();
+	baton_resource_init(&other, &fix.config);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit_later(&other, &task), 0);
+	cr_assert_eq(baton_hold(&fix.resource, &hold), 0);
+	cr_assert_eq(call_status, -EDEADLK);
+	cr_assert_eq(baton_release(&hold), 0);
+	cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), 0);
+	thread_join(fix.occupant.thread);
+	resource_end(&other);
 	fixture_end();
 }
