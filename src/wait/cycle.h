@@ -31,8 +31,8 @@ struct baton__still {
 
 /*
  * A resource that this thread waits to hold (module/hold.c), in a wait that runs a function for
- * others; on its stack. The baton may be granted to the thread meanwhile: if the function waited for
- * the resource, it would wait for its own thread.
+ * others; on its stack. The baton may be granted to the thread meanwhile: if the function waited
+ * for the resource, it would wait for its own thread.
  */
 struct baton__asking {
 	const struct baton__asking *below;
@@ -82,8 +82,8 @@ bool baton__must_not_wait(void);
 
 /*
  * Can a wait for the resource never end, since this thread holds the resource, or is to hold it
- * further down its stack, or a sleeping caller on the chain `called` (core/called.h) holds it? Then returns -EDEADLK, which is noted as by
- * baton__cycle_of_one(). 0: neither holds it.
+ * further down its stack, or a sleeping caller on the chain `called` (core/called.h) holds it? Then
+ * returns -EDEADLK, which is noted as by baton__cycle_of_one(). 0: none of these.
  * in_help: as baton__thread_holds_in_help, for a wait with a deadline.
  */
 int baton__cycle_if_held(const struct baton__called *called, const struct baton_resource *resource,
