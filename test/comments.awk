@@ -6,6 +6,7 @@
 # - A function that is given a function says, before its labels (Thread safety: and so on), where
 #   that runs: on this thread, on the runner's thread, on the executor's thread.
 # - A function that takes memory, or gives some out, says whose it is: Ownership:.
+# - A struct or an enum says what it is: it has a page.
 #
 # A comment that begins with "As baton_x()" says what that of x says.
 
@@ -27,9 +28,23 @@ function finish(	i)
 	end_item()
 	for (i = 1; i <= items; i++) {
 		find_names(i)
-		if (functions[i] && docs[i] !~ /^As baton_/)
+		if (!functions[i])
+			judge_types(i)
+		else if (docs[i] !~ /^As baton_/)
 			judge(i)
 	}
+}
+
+# A struct or enum without a comment is in the item before it.
+function judge_types(i,	k, seen)
+{
+	for (k = 1; k <= types[i]; k++)
+		if (type[i, k] ~ /^(struct|enum|union) baton_[a-z0-9][a-z0-9_]* \{/ && \
+		    (docs[i] == "" || seen++)) {
+			sub(/ \{.*/, "", type[i, k])
+			print "include/baton/" header ".h: " type[i, k] " has no comment of its own"
+			bad = 1
+		}
 }
 
 function complain(i, message)
