@@ -28,19 +28,19 @@ function finish(	i)
 	end_item()
 	for (i = 1; i <= items; i++) {
 		find_names(i)
-		if (!functions[i])
-			judge_types(i)
-		else if (docs[i] !~ /^As baton_/)
+		judge_types(i)
+		if (functions[i] && docs[i] !~ /^As baton_/)
 			judge(i)
 	}
 }
 
-# A struct or enum without a comment is in the item before it.
+# A struct or enum without a comment is in the item before it: behind a struct, or a function.
 function judge_types(i,	k, seen)
 {
 	for (k = 1; k <= types[i]; k++)
 		if (type[i, k] ~ /^(struct|enum|union) baton_[a-z0-9][a-z0-9_]* \{/ && \
-		    (docs[i] == "" || seen++)) {
+		    (docs[i] == "" || seen++ && !functions[i] || functions[i] && \
+		     index(codes[i], type[i, k]) > index(codes[i], name[i, 1] "("))) {
 			sub(/ \{.*/, "", type[i, k])
 			print "include/baton/" header ".h: " type[i, k] " has no comment of its own"
 			bad = 1
