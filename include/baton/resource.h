@@ -59,7 +59,7 @@ struct baton_resource_stats;
 /*
  * Settings that many resources share. A config must outlive its resources, and must not change.
  * Its functions run on the runner's thread, under the baton; `cancelled` of a refused or dropped
- * task, on this thread, which has submitted the task.
+ * task, on this thread, which has submitted the task; and `name_of`, on any thread.
  */
 struct baton_resource_config {
 	/*

@@ -61,6 +61,11 @@ struct request {
 	struct baton_continuation when_answered;
 };
 
+struct account {
+	struct baton_resource resource;
+	long balance;
+};
+
 struct client {
 	struct baton_tag tag;
 };
@@ -81,6 +86,8 @@ void on_answer(void *request);
 extern struct resend *resend;
 extern struct topic *topic, *other;
 extern struct client *client;
+extern struct account *from, *to;
+extern long amount;
 extern struct service *service;
 extern struct render *render;
 extern struct request *request;
