@@ -46,6 +46,10 @@
 extern "C" {
 #endif
 
+/*
+ * A published pointer. Its members are private. It is the caller's memory until
+ * baton_published_deinit() has returned.
+ */
 struct baton_published {
 	struct baton_retired *_object;
 	struct baton_limbo *_limbo;
