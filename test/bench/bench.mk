@@ -64,7 +64,7 @@ build/counts/%.o: %.c build/flags | build/deps/build
 build/bench/counts: $(patsubst %.c,build/counts/%.o,$(TESTED_SOURCES) $(COUNTS_SOURCES))
 	$(call link,$(LIBS) -lm,$(COUNTS_WRAP))
 
-build/test/bench/cxx/%.o: BENCH_CXXFLAGS += -std=c++20
+build/test/bench/cxx/%.o build/test/bench/w28_switch.o: BENCH_CXXFLAGS += -std=c++20
 # Instructions are counted: none are to be there for an address alone.
 build/test/bench/cxx/ways.o: BENCH_CXXFLAGS += -fno-align-labels -fno-align-jumps -fno-align-loops
 build/bench/steps build/bench/allocations: LINKER = $(CXX) $(CXXFLAGS)

@@ -140,5 +140,6 @@ void bench_w25_rules(void);
 void bench_w25_admission(void);
 void bench_w26_mainloop(void);
 void bench_w27_parallel(void);
+void bench_w28_switch(void);
 
 #endif

@@ -27,7 +27,7 @@ static void (*const workloads[])(void) = {
 	bench_w19_undo,       bench_w20_registry, bench_w21_policies, bench_w22_readers,
 	bench_w22_holds,
 	bench_w23_overload,   bench_w23_modules,  bench_w24_load,     bench_w25_rules,
-	bench_w25_admission,  bench_w26_mainloop, bench_w27_parallel,
+	bench_w25_admission,  bench_w26_mainloop, bench_w27_parallel, bench_w28_switch,
 };
 
 static void usage(FILE *to)
