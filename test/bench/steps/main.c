@@ -187,7 +187,7 @@ static void marked(const struct path *path, unsigned count_of)
 	_exit(0);
 }
 
-static int hold(struct baton_task *task)
+static int hold_and_run(struct baton_task *task)
 {
 	struct holder *holder = baton_container_of(task, struct holder, task);
 
@@ -197,7 +197,7 @@ static int hold(struct baton_task *task)
 
 static void run(const struct path *path, unsigned count_of)
 {
-	struct holder holder = {BATON_TASK_INIT(hold, NULL), path, count_of};
+	struct holder holder = {BATON_TASK_INIT(hold_and_run, NULL), path, count_of};
 
 	baton_resource_init(&resource, &patient);
 	if (path->counted)
