@@ -27,6 +27,12 @@
  * (baton_redis_backend_effect) happens at most once. Not promised: that the job's own side effects
  * happen once; anything after an asynchronous failover of the server.
  *
+ * Backlog: the server does one thing at a time. So no call of this library keeps it for long: a
+ * call touches at most 500 tasks, however many wait. A new leader reads the waiting tasks in pages, in
+ * the order of arrival, and starts tasks after the first page. Estimates are told after all else,
+ * 10,000 a second at most; a task is told another one when it has moved by more than a tenth of the
+ * wait. The server needs some 1 KB for a waiting task, the leader 500 bytes.
+ *
  * Thread safety: none. One thread at a time uses a connection, and what was created with it.
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
  * longer after each failure, and gives up after `patience_ns`.

@@ -45,12 +45,13 @@ static void read_line(struct monitor *monitor, const char *line)
 {
 	const char *key = line;
 
-	if (strstr(line, "\"FCALL\" \"baton_")) {
-		monitor->calls++;
+	if (!strstr(line, " lua] ")) {
+		monitor->calls += strstr(line, "\"FCALL\" \"baton_") != NULL;
+		monitor->counts = strstr(line, "\"FCALL\" \"baton_") != NULL;
 		count = 0;
 		snprintf(monitor->worst, sizeof(monitor->worst), "%s", line);
 	}
-	if (!strstr(line, " lua] "))
+	if (!monitor->counts || !strstr(line, " lua] "))
 		return;
 	while ((key = strstr(key, "\"{test}:"))) {
 		key++;

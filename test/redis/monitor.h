@@ -5,6 +5,8 @@
 
 #include "server.h"
 
+#include <stdbool.h>
+
 /* No call of a function may touch more. */
 #define TOUCHED_MAX 500
 
@@ -12,6 +14,7 @@ struct redisContext;
 
 struct monitor {
 	struct redisContext *context;
+	bool counts;     /* the last call was of a function, not the test's own */
 	unsigned calls;  /* of functions */
 	unsigned most;   /* tasks, notes and backends that one call has touched */
 	char worst[128]; /* the beginning of that call */

@@ -422,7 +422,7 @@ Test(queue, each_function_with_a_fence_refuses_an_old_epoch)
 {
 	static const char *const late[] = {
 		"FCALL baton_admit 1 {test} 1 0-0 0-0 start waits 2 1000 1",
-		"FCALL baton_sweep 1 {test} 1 token 1000",
+		"FCALL baton_sweep 1 {test} 1 0-0 0-0 token 1000",
 		"FCALL baton_resign 1 {test} 1 token",
 		"FCALL baton_effect 1 {test} runs 1 data",
 		"FCALL baton_finish 1 {test} runs 1 0 exit",

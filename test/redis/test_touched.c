@@ -6,6 +6,8 @@
 #include <hiredis/hiredis.h>
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct server server;
 static struct baton_redis *redis;
@@ -64,4 +66,71 @@ Test(touched, backends_that_are_lost_together_are_looked_after_by_several_calls)
 	cr_assert_eq(server_number(&server, "ZCARD {test}:queue"), 1197);
 	cr_assert(monitor.most > 100, "counted are %u", monitor.most);
 	monitor_stop(&monitor);
+}
+
+#define BACKLOG 3000
+
+/* Tasks that wait: as many submits would take long under valgrind and its like. */
+static void make_backlog(void)
+{
+	make("for i = 1, 3000 do local id = 't' .. i "
+	     "redis.call('HSET', '{test}:task:' .. id, 'kind', i % 3, 'token', 't', 'attempts', 0, "
+	     "'attempts_max', 2, 'command', 'true') "
+	     "redis.call('XADD', '{test}:in', '*', 'id', id, 'number', i, 'kind', i % 3) "
+	     "redis.call('XADD', '{test}:note:' .. id, '*', 'what', 'waiting', 'value', '-1') "
+	     "redis.call('ZADD', '{test}:queue', i, id) end "
+	     "redis.call('HSET', '{test}:numbers', 'arrivals', 3000)");
+}
+
+/* How many notes the tasks have been told, beside the first of each. */
+static long long notes_told(void)
+{
+	return server_number(&server, "EVAL %s 0",
+	                     "local all = 0 for i = 1, 3000 do "
+	                     "all = all + redis.call('XLEN', '{test}:note:t' .. i) - 1 end "
+	                     "return all");
+}
+
+static void run_until_told(struct baton_redis_scheduler *leader)
+{
+	long long told = -1;
+
+	/* Ends: when 20 runs have told nothing. */
+	for (int quiet = 0, run = 0; quiet < 20 && run < 5000; run++, quiet++) {
+		cr_assert_eq(baton_redis_scheduler_run(leader, 5 * MS), 0);
+		monitor_read(&monitor, &server);
+		if (quiet % 10 == 0 && notes_told() != told) {
+			told = notes_told();
+			quiet = 0;
+		}
+	}
+}
+
+Test(touched, a_new_leader_reads_a_backlog_in_pages_and_starts_after_the_first)
+{
+	struct baton_redis *other = server_connect(&server);
+	struct baton_redis_scheduler *second = scheduler_on(other);
+	long long told;
+
+	make_backlog();
+	monitor_start(&monitor, &server);
+	run_and_read();
+	cr_assert_eq(server_number(&server, "HLEN {test}:run"), 3);
+	cr_assert(server_number(&server, "HEXISTS {test}:run t1") &&
+	          server_number(&server, "HEXISTS {test}:run t2") &&
+	          server_number(&server, "HEXISTS {test}:run t3"));
+	cr_assert_eq(monitor.most, TOUCHED_MAX, "a page");
+	cr_assert_lt(monitor.calls, 8, "%u", monitor.calls);
+	run_until_told(scheduler);
+	told = notes_told();
+	cr_assert_geq(told, BACKLOG, "each task is told when it starts at the latest");
+	/* What another leader has told is known to the next: nothing has moved by a tenth. */
+	baton_redis_scheduler_destroy(scheduler);
+	run_until_told(second);
+	cr_assert(baton_redis_scheduler_epoch(second) > 0);
+	cr_assert_lt(notes_told() - told, BACKLOG / 10);
+	scheduler = second;
+	monitor_stop(&monitor);
+	baton_redis_destroy(redis);
+	redis = other;
 }

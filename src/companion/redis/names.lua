@@ -19,7 +19,7 @@ end
 -- While the library loads, Redis offers little of Lua: no pairs, no redis.call.
 local NAMES = {'submit', 'lead', 'admit', 'effect', 'remote_submit',
 	-- These run even when the server has no memory left: tasks must be able to end.
-	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'renew', 'take', 'finish', 'leave',
+	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'runs', 'waiting', 'renew', 'take', 'finish', 'leave',
 	'remote_balance', 'remote_release', 'remote_leave', 'remote_number', 'remote_states',
 	'remote_commit'}
 local NEED_MEMORY = 5

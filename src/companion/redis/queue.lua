@@ -29,6 +29,9 @@ local GROUP = 'backends'
 local INTERACTIVE = '9'
 local NOTES, ORDERS, EFFECTS = 32, 64, 10000
 -- What one call touches is bounded, so that no call stops the server for long: 500 entries at most.
+local PAGE = 500 -- tasks that a new leader reads at once
+local RUNS = 250 -- the same of those that run: a small hash is read whole
+local TRIMMED = 500 -- entries of a stream that one call deletes
 local LOOK = 32 -- the waiting tasks that a sweep looks at
 local HELD, PASSED = 32, 32 -- of one lost backend in one call; mostly it has one task, or one entry
 local LOST = 400 -- a sweep that has touched so many entries leaves other lost backends to the next
@@ -141,8 +144,9 @@ local function order(q, owner, what, id, epoch, value)
 		'epoch', epoch, 'value', value)
 end
 
-local function done(q, what, id, number)
-	call('XADD', q .. ':done', '*', 'what', what, 'id', id, 'number', number)
+-- kind: of a task that waits again
+local function done(q, what, id, number, kind)
+	call('XADD', q .. ':done', '*', 'what', what, 'id', id, 'number', number, 'kind', kind or '')
 end
 
 -- A task is over: only its note is left, with the token of its submitter.
@@ -180,7 +184,7 @@ local function back(q, id, run)
 	end_run(q, id, run)
 	call('ZADD', q .. ':queue', run.number, id)
 	note(q, id, 'lost', fields[1], run.owner, run.epoch)
-	done(q, 'lost', id, run.number)
+	done(q, 'lost', id, run.number, run.kind)
 end
 
 -- The backend's tasks wait again, all but `but`, the task that the backend runs. Returns how many,
@@ -335,8 +339,14 @@ local function fence(q, epoch)
 	end
 end
 
--- token, lease_ms, classes: returns what a new leader has to know; or, if another scheduler leads,
--- how long its lease lasts.
+-- Deletes what the scheduler has read, but for the last hundred entries or so.
+local function trim_read(q, read_in, read_done)
+	call('XTRIM', q .. ':in', 'MINID', '~', read_in, 'LIMIT', TRIMMED)
+	call('XTRIM', q .. ':done', 'MINID', '~', read_done, 'LIMIT', TRIMMED)
+end
+
+-- token, lease_ms, classes: returns the epoch, the clock, the ends of q:in and q:done, how many
+-- backends live; or, if another scheduler leads, how long its lease lasts.
 function F.lead(q, a)
 	local lease = call('GET', q .. ':lease:scheduler')
 	if lease and lease ~= a[1] then
@@ -346,19 +356,37 @@ function F.lead(q, a)
 	call('SET', q .. ':lease:scheduler', a[1], 'PX', a[2])
 	call('SET', q .. ':epoch', epoch)
 	call('HSET', q .. ':numbers', 'classes', a[3])
-	local waiting, runs, kinds = call('ZRANGE', q .. ':queue', 0, -1, 'WITHSCORES'), {}, {}
-	for i = 1, #waiting, 2 do
-		kinds[#kinds + 1] = call('HGET', q .. ':task:' .. waiting[i], 'kind') or INTERACTIVE
-	end
-	local all = call('HGETALL', q .. ':run')
-	for i = 1, #all, 2 do
-		local run = running(q, all[i])
-		for _, value in ipairs({all[i], run.number, run.kind, run.assigned, run.started}) do
+	return {epoch, whole(now_us()), last_id(q .. ':in'), last_id(q .. ':done'),
+		whole(live_backends(q))}
+end
+
+-- epoch, cursor ('0' at first): some of the tasks that run. Returns the next cursor ('0': all were
+-- read), and of each task id, number, kind, assigned, started. A task may come twice.
+function F.runs(q, a)
+	fence(q, a[1])
+	local found, runs = call('HSCAN', q .. ':run', a[2], 'COUNT', RUNS), {}
+	for i = 1, #found[2], 2 do
+		local run = running(q, found[2][i])
+		for _, value in ipairs({found[2][i], run.number, run.kind, run.assigned, run.started}) do
 			runs[#runs + 1] = value
 		end
 	end
-	return {epoch, whole(now_us()), last_id(q .. ':in'), last_id(q .. ':done'),
-		whole(live_backends(q)), waiting, kinds, runs}
+	return {found[1], runs}
+end
+
+-- epoch, number: the tasks that wait and arrived after that number, PAGE at most. Returns the end of
+-- q:in, which holds later arrivals if the page is not full; and of each task id, number, kind, and
+-- when it was told to start at the latest ('' if it was not told).
+function F.waiting(q, a)
+	fence(q, a[1])
+	local found, page = call('ZRANGEBYSCORE', q .. ':queue', '(' .. a[2], '+inf', 'WITHSCORES',
+		'LIMIT', 0, PAGE), {}
+	for i = 1, #found, 2 do
+		local fields = call('HMGET', q .. ':task:' .. found[i], 'kind', 'told')
+		page[2 * i - 1], page[2 * i] = found[i], found[i + 1]
+		page[2 * i + 1], page[2 * i + 2] = fields[1] or INTERACTIVE, fields[2] or ''
+	end
+	return {last_id(q .. ':in'), page, #found / 2 < PAGE and 1 or 0}
 end
 
 local moves = {}
@@ -423,9 +451,11 @@ function moves.deny(q, id, reason)
 	return true
 end
 
-function moves.estimate(q, id, at_most)
+function moves.estimate(q, id, at_most, _, at)
 	if call('ZSCORE', q .. ':queue', id) then
 		note(q, id, 'waiting', at_most)
+		call('HSET', q .. ':task:' .. id, 'told', at_most == '-1' and at_most or
+			whole(at + at_most))
 	end
 	return true
 end
@@ -443,16 +473,17 @@ function F.admit(q, a)
 			gone[#gone + 1] = a[i + 1]
 		end
 	end
-	call('XTRIM', q .. ':in', 'MINID', a[2])
-	call('XTRIM', q .. ':done', 'MINID', a[3])
+	trim_read(q, a[2], a[3])
 	return gone
 end
 
--- epoch, token, lease_ms: renews the lease, looks after backends and tasks whose keys are gone.
--- Returns the clock, how many backends live, and whether more backends are lost.
+-- epoch, how far q:in and q:done were read, token, lease_ms: renews the lease, looks after backends
+-- and tasks whose keys are gone. Returns the clock, how many backends live, and how many more are
+-- lost.
 function F.sweep(q, a)
 	fence(q, a[1])
-	call('SET', q .. ':lease:scheduler', a[2], 'PX', a[3])
+	call('SET', q .. ':lease:scheduler', a[4], 'PX', a[5])
+	trim_read(q, a[2], a[3])
 	local past, touched, more = '(' .. whole(now_us() / 1000), 0, 0
 	for _, name in ipairs(call('ZRANGEBYSCORE', q .. ':backends', '-inf', past, 'LIMIT', 0, LOST)) do
 		if touched >= LOST then

@@ -67,8 +67,44 @@ static struct baton_rules_entry *rules_entry_of(struct baton__redis_item *item)
 	return &item->slots[item->current].entry;
 }
 
+/* ---- Estimates that are to be told ---- */
+
+static void begin_telling(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+{
+	item->tells = true;
+	item->tell_next = NULL;
+	item->tell_link = scheduler->tell_end;
+	*scheduler->tell_end = item;
+	scheduler->tell_end = &item->tell_next;
+}
+
+static void end_telling(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+{
+	if (!item->tells)
+		return;
+	item->tells = false;
+	*item->tell_link = item->tell_next;
+	if (item->tell_next)
+		item->tell_next->tell_link = item->tell_link;
+	else
+		scheduler->tell_end = item->tell_link;
+}
+
+/* Is the estimate new, or has it moved by more than a tenth of the wait? */
+static bool is_news(const struct baton__redis_item *item, uint64_t now_us)
+{
+	uint64_t starts = item->starts_us;
+	uint64_t told = item->told_us;
+	uint64_t moved = starts > told ? starts - told : told - starts;
+
+	if (told == 0 || starts == BATON_NEVER || told == BATON_NEVER)
+		return starts != told;
+	return starts > now_us ? moved > (starts - now_us) / 10 : moved > 0;
+}
+
 static void drop_item(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
 {
+	end_telling(scheduler, item);
 	tdelete(item, &scheduler->items, compare_ids);
 	free(item);
 }
@@ -104,27 +140,89 @@ static void add_ns(struct baton__redis_call *call, uint64_t ns)
 		baton__redis_add_number(call, ns / BATON__REDIS_US);
 }
 
+/* The call that the next move goes into; NULL: no memory. */
+static struct baton__redis_moves *open_moves(struct baton_redis_scheduler *scheduler)
+{
+	struct baton__redis_moves *last =
+		scheduler->moves
+			? baton_container_of(scheduler->moves_end, struct baton__redis_moves, next)
+			: NULL;
+
+	if (last && last->count < BATON__REDIS_MOVES_MAX)
+		return last;
+	last = calloc(1, sizeof(*last));
+	if (!last) {
+		scheduler->broken = true;
+		return NULL;
+	}
+	baton__redis_call_init(&last->call, NULL);
+	if (!scheduler->moves)
+		scheduler->moves_end = &scheduler->moves;
+	*scheduler->moves_end = last;
+	scheduler->moves_end = &last->next;
+	return last;
+}
+
 static void move(struct baton_redis_scheduler *scheduler, const char *what,
                  const struct baton__redis_item *item, uint64_t ns)
 {
-	struct baton__redis_call *moves = &scheduler->moves;
+	struct baton__redis_moves *moves = open_moves(scheduler);
+	struct baton__redis_call *call = &moves->call;
 
-	baton__redis_add_text(moves, what);
-	baton__redis_add_text(moves, item->id);
-	if (strcmp(what, "deny") == 0) {
-		baton__redis_add_text(moves, item->kind == BATON_RULES_INTERACTIVE
-		                                     ? "no backend is free"
-		                                     : "there is no such class");
-		baton__redis_add_text(moves, "");
-	} else if (strcmp(what, "estimate") == 0) {
-		add_ns(moves, ns);
-		baton__redis_add_text(moves, "");
-	} else {
-		baton__redis_add_number(moves, item->slots[item->current].entry._assigned);
-		add_ns(moves, ns);
-	}
-	baton__redis_add_number(moves, baton__scheduler_now(scheduler) / BATON__REDIS_US);
 	report_decision(scheduler, what, item, ns);
+	if (!moves)
+		return;
+	moves->count++;
+	baton__redis_add_text(call, what);
+	baton__redis_add_text(call, item->id);
+	if (strcmp(what, "deny") == 0) {
+		baton__redis_add_text(call, item->kind == BATON_RULES_INTERACTIVE
+		                                    ? "no backend is free"
+		                                    : "there is no such class");
+		baton__redis_add_text(call, "");
+	} else {
+		baton__redis_add_number(call, item->slots[item->current].entry._assigned);
+		add_ns(call, ns);
+	}
+	baton__redis_add_number(call, baton__scheduler_now(scheduler) / BATON__REDIS_US);
+	/* A decision that found no memory is made anew, from what the server knows. */
+	scheduler->broken |= call->error != 0;
+}
+
+void baton__scheduler_drop_moves(struct baton_redis_scheduler *scheduler)
+{
+	while (scheduler->moves) {
+		struct baton__redis_moves *moves = scheduler->moves;
+
+		scheduler->moves = moves->next;
+		free(moves->call.text);
+		free(moves);
+	}
+}
+
+uint32_t baton__scheduler_add_estimates(struct baton_redis_scheduler *scheduler,
+                                        struct baton__redis_call *call)
+{
+	uint64_t now_us = baton__scheduler_now(scheduler) / BATON__REDIS_US;
+	uint32_t count = 0;
+
+	while (scheduler->tell && count < BATON__REDIS_MOVES_MAX) {
+		struct baton__redis_item *item = scheduler->tell;
+		uint64_t left = item->starts_us > now_us ? item->starts_us - now_us : 0;
+
+		end_telling(scheduler, item);
+		/* It may have moved back since. */
+		if (item->runs || !is_news(item, now_us))
+			continue;
+		item->told_us = item->starts_us;
+		baton__redis_add_text(call, "estimate");
+		baton__redis_add_text(call, item->id);
+		add_ns(call, item->starts_us == BATON_NEVER ? BATON_NEVER : left * BATON__REDIS_US);
+		baton__redis_add_text(call, "");
+		baton__redis_add_number(call, now_us);
+		count++;
+	}
+	return count;
 }
 
 static struct baton_redis_scheduler *scheduler_of(struct baton_rules *rules)
@@ -132,13 +230,14 @@ static struct baton_redis_scheduler *scheduler_of(struct baton_rules *rules)
 	return baton_container_of(rules, struct baton_redis_scheduler, rules);
 }
 
-static const struct baton__redis_item *item_of(struct baton_rules_entry *entry)
+static struct baton__redis_item *item_of(struct baton_rules_entry *entry)
 {
 	return baton_container_of(entry, struct baton__redis_slot, entry)->item;
 }
 
 static void start_item(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run)
 {
+	item_of(entry)->runs = true;
 	move(scheduler_of(rules), "start", item_of(entry), may_run);
 }
 
@@ -156,7 +255,15 @@ static void halt_item(struct baton_rules *rules, struct baton_rules_entry *entry
 static void estimate_item(struct baton_rules *rules, struct baton_rules_entry *entry,
                           uint64_t at_most)
 {
-	move(scheduler_of(rules), "estimate", item_of(entry), at_most);
+	struct baton_redis_scheduler *scheduler = scheduler_of(rules);
+	struct baton__redis_item *item = item_of(entry);
+	uint64_t now_us = baton__scheduler_now(scheduler) / BATON__REDIS_US;
+
+	item->starts_us = at_most == BATON_NEVER ? BATON_NEVER : now_us + at_most / BATON__REDIS_US;
+	if (!item->tells && is_news(item, now_us)) {
+		begin_telling(scheduler, item);
+		report_decision(scheduler, "estimate", item, at_most);
+	}
 }
 
 static void report_overrun(struct baton_rules *rules, struct baton_rules_entry *entry)
@@ -190,8 +297,8 @@ static bool arrive(struct baton_redis_scheduler *scheduler, struct baton__redis_
 	return !error;
 }
 
-void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const char *id,
-                              uint64_t number, uint32_t kind)
+static void come(struct baton_redis_scheduler *scheduler, const char *id, uint64_t number,
+                 uint32_t kind, uint64_t told_us)
 {
 	struct baton__redis_item *item = baton__scheduler_find(scheduler, id);
 
@@ -200,8 +307,27 @@ void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const cha
 	if (item)
 		baton__scheduler_end(scheduler, item);
 	item = add_item(scheduler, id, number, kind);
+	if (item)
+		item->told_us = told_us;
 	if (item && !arrive(scheduler, item))
 		drop_item(scheduler, item);
+}
+
+void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const char *id,
+                              uint64_t number, uint32_t kind)
+{
+	come(scheduler, id, number, kind, 0);
+}
+
+void baton__scheduler_waits(struct baton_redis_scheduler *scheduler, const redisReply *page,
+                            size_t at)
+{
+	const char *told = baton__redis_text(baton__redis_at(page, at + 3));
+
+	come(scheduler, baton__redis_text(baton__redis_at(page, at)),
+	     baton__redis_number(baton__redis_at(page, at + 1)),
+	     (uint32_t)baton__redis_number(baton__redis_at(page, at + 2)),
+	     told[0] == '-' ? BATON_NEVER : strtoull(told, NULL, 10));
 }
 
 /*
@@ -214,6 +340,7 @@ static void wait_again(struct baton_redis_scheduler *scheduler, struct baton__re
 	bool waits;
 
 	report_decision(scheduler, "lost", item, 0);
+	item->runs = false;
 	/* Neither finish can fail: the entry runs. */
 	if (item->kind == BATON_RULES_INTERACTIVE) {
 		BATON_IGNORE(baton_rules_finish(&scheduler->rules, old,
@@ -234,11 +361,19 @@ void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redis
 	struct baton__redis_item *item =
 		baton__scheduler_find(scheduler, baton__redis_field(entry, "id"));
 
-	if (!item || item->number != strtoull(baton__redis_field(entry, "number"), NULL, 10))
+	uint64_t number = strtoull(baton__redis_field(entry, "number"), NULL, 10);
+	bool lost = strcmp(baton__redis_field(entry, "what"), "lost") == 0;
+
+	/* A new leader may have passed the task's place in q:queue before the backend was lost. */
+	if (!item && lost)
+		come(scheduler, baton__redis_field(entry, "id"), number,
+		     (uint32_t)strtoul(baton__redis_field(entry, "kind"), NULL, 10), 0);
+	if (!item || item->number != number)
 		return;
-	if (strcmp(baton__redis_field(entry, "what"), "lost") == 0)
+	/* Or it has read that the task waits again, before it reads why. */
+	if (lost && item->runs)
 		wait_again(scheduler, item);
-	else
+	else if (!lost)
 		baton__scheduler_end(scheduler, item);
 }
 
@@ -257,10 +392,15 @@ void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const red
 		.assigned = (uint32_t)baton__redis_number(baton__redis_at(runs, at + 3)),
 		.started_ns = baton__redis_number(baton__redis_at(runs, at + 4)) * BATON__REDIS_US,
 	};
-	struct baton__redis_item *item =
-		add_item(scheduler, baton__redis_text(baton__redis_at(runs, at)), run.number,
-	                 (uint32_t)baton__redis_number(baton__redis_at(runs, at + 2)));
+	const char *id = baton__redis_text(baton__redis_at(runs, at));
+	struct baton__redis_item *item;
 
+	if (baton__scheduler_find(scheduler, id))
+		return; /* read twice */
+	item = add_item(scheduler, id, run.number,
+	                (uint32_t)baton__redis_number(baton__redis_at(runs, at + 2)));
+	if (item)
+		item->runs = true;
 	if (run.started_ns > now)
 		run.started_ns = now;
 	if (run.assigned > slowest)
@@ -275,4 +415,6 @@ void baton__scheduler_drop_all(struct baton_redis_scheduler *scheduler)
 {
 	tdestroy(scheduler->items, free);
 	scheduler->items = NULL;
+	scheduler->tell = NULL;
+	scheduler->tell_end = &scheduler->tell;
 }

@@ -10,6 +10,8 @@
 
 #define BATON__REDIS_MS UINT64_C(1000000) /* in ns */
 #define BATON__REDIS_US UINT64_C(1000)
+/* Moves that one call carries: the server serves nobody else meanwhile. */
+#define BATON__REDIS_MOVES_MAX 128
 
 struct baton__redis_item;
 
@@ -24,8 +26,23 @@ struct baton__redis_item {
 	char id[BATON_REDIS_ID_MAX + 1];
 	uint64_t number;
 	uint32_t kind;
-	uint32_t current;
+	uint32_t current : 1;
+	uint32_t runs : 1;
+	uint32_t tells : 1; /* it is in the list of those whose estimate is to be told */
 	struct baton__redis_slot slots[2];
+	/* When it starts at the latest, in us of the server's clock: as it was told, by any leader,
+	 * and as the rules say now. 0: never told; BATON_NEVER: not known. */
+	uint64_t told_us;
+	uint64_t starts_us;
+	struct baton__redis_item *tell_next;
+	struct baton__redis_item **tell_link; /* what points to this item */
+};
+
+/* Moves that go to the server in one call. */
+struct baton__redis_moves {
+	struct baton__redis_moves *next;
+	struct baton__redis_call call;
+	uint32_t count;
 };
 
 struct baton_redis_scheduler {
@@ -36,14 +53,20 @@ struct baton_redis_scheduler {
 	char epoch[24];   /* "": it does not lead */
 	char read_in[48]; /* how far the streams were read */
 	char read_done[48];
+	bool paging;         /* tasks that wait are still to be read */
+	uint64_t page_end;   /* those up to this number were read */
 	uint32_t connection; /* over which it leads: a server that comes back may know less */
 	uint64_t offset_ns;  /* the server's clock is this one plus so much */
 	uint64_t renew_at;
 	uint64_t candidate_at;
 	uint64_t backends;
-	void *items; /* tsearch, by id */
-	struct baton__redis_call moves;
-	bool broken; /* an item could not be allocated: begin anew */
+	void *items;                      /* tsearch, by id */
+	struct baton__redis_moves *moves; /* not sent yet, in order */
+	struct baton__redis_moves **moves_end;
+	struct baton__redis_item *tell; /* items whose estimate is to be told, in order */
+	struct baton__redis_item **tell_end;
+	uint64_t tell_at; /* of this clock: no estimates are sent before */
+	bool broken;      /* an item could not be allocated: begin anew */
 };
 
 extern const struct baton_rules_events baton__scheduler_events;
@@ -55,9 +78,12 @@ struct baton__redis_item *baton__scheduler_find(const struct baton_redis_schedul
                                                 const char *id);
 void baton__scheduler_drop_all(struct baton_redis_scheduler *scheduler);
 
-/* A task of q:in, or of q:queue. */
+/* A task of q:in. */
 void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const char *id,
                               uint64_t number, uint32_t kind);
+/* A task of q:queue, four elements of `page`: id, number, kind, told. */
+void baton__scheduler_waits(struct baton_redis_scheduler *scheduler, const struct redisReply *page,
+                            size_t at);
 /* An entry of q:done. */
 void baton__scheduler_ended(struct baton_redis_scheduler *scheduler,
                             const struct redisReply *entry);
@@ -66,5 +92,10 @@ void baton__scheduler_end(struct baton_redis_scheduler *scheduler, struct baton_
 /* A task of q:run, five elements of `runs`: id, number, kind, assigned, started. */
 void baton__scheduler_restore(struct baton_redis_scheduler *scheduler,
                               const struct redisReply *runs, size_t at);
+
+/* Adds to `call` some of the estimates that are to be told. Returns how many. */
+uint32_t baton__scheduler_add_estimates(struct baton_redis_scheduler *scheduler,
+                                        struct baton__redis_call *call);
+void baton__scheduler_drop_moves(struct baton_redis_scheduler *scheduler);
 
 #endif
