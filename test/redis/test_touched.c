@@ -134,3 +134,81 @@ Test(touched, a_new_leader_reads_a_backlog_in_pages_and_starts_after_the_first)
 	baton_redis_destroy(redis);
 	redis = other;
 }
+
+/* The leader knows the first page when a backend is lost whose task waits again on it. */
+Test(touched, a_task_that_is_lost_while_the_pages_are_read_waits_at_its_old_place)
+{
+	struct baton_redis *working = server_connect(&server);
+	struct baton_redis_backend *backend;
+	struct baton_redis_order order;
+
+	make_backlog();
+	/* Three run: the first one on a backend that leaves. */
+	make("for i = 1, 3 do local id = 't' .. i redis.call('ZREM', '{test}:queue', id) "
+	     "redis.call('HSET', '{test}:run', id, '0:0:5:50:' .. i .. ':b' .. i) "
+	     "redis.call('SADD', '{test}:held:b' .. i, id) end");
+	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), 0);
+	cr_assert_eq(server_number(&server, "HLEN {test}:run"), 3);
+	server_number(&server, "FCALL baton_leave 1 {test} b1");
+	server_number(&server, "FCALL baton_leave 1 {test} b3");
+	cr_assert_eq(server_number(&server, "HLEN {test}:run"), 1);
+	for (int run = 0; run < 20; run++)
+		cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), 0);
+	cr_assert_eq(server_number(&server, "HLEN {test}:run"), 3);
+	cr_assert(server_number(&server, "HEXISTS {test}:run t1"));
+	backend = backend_on(working, "one");
+	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
+	cr_assert_str_eq(order.id, "t1");
+	baton_redis_backend_destroy(backend);
+	baton_redis_destroy(working);
+}
+
+/* 99.9 % of the calls of functions took no longer, in us. Other work on the machine makes them
+ * longer. */
+static double most_us(void)
+{
+	const char *figures = NULL;
+	redisReply *reply = server_ask(&server, "INFO latencystats");
+	double us = -1;
+
+	cr_assert_eq(reply->type, REDIS_REPLY_STRING);
+	figures = strstr(reply->str, "latency_percentiles_usec_fcall:");
+	figures = figures ? strstr(figures, "p99.9=") : NULL;
+	if (figures)
+		us = strtod(figures + 6, NULL);
+	freeReplyObject(reply);
+	return us;
+}
+
+/* CRASH=deep: a million tasks wait when a new leader comes. */
+Test(touched, a_million_waiting_tasks_stop_nobody, .timeout = 900)
+{
+	int runs = 0;
+
+	if (!getenv("CRASH"))
+		cr_skip_test("CRASH=deep, for a million tasks");
+	for (int part = 0; part < 1000; part++) {
+		const char *text = server_text(
+			&server, "EVAL %s 0 %d",
+			"local first = 1000 * ARGV[1] "
+			"for i = first + 1, first + 1000 do local id = 't' .. i "
+			"redis.call('HSET', '{test}:task:' .. id, 'kind', i % 3, 'token', 't', "
+			"'attempts', 0, 'attempts_max', 2, 'command', 'true') "
+			"redis.call('XADD', '{test}:note:' .. id, '*', 'what', 'waiting', 'value', "
+			"'-1') "
+			"redis.call('ZADD', '{test}:queue', i, id) end",
+			part);
+
+		cr_assert_str_eq(text, "", "%s", text);
+	}
+	server_text(&server, "CONFIG RESETSTAT");
+	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), 0);
+	cr_assert_eq(server_number(&server, "HLEN {test}:run"), 3, "after the first page");
+	/* All pages, and some seconds of estimates. */
+	for (; runs < 3000; runs++)
+		cr_assert_eq(baton_redis_scheduler_run(scheduler, MS), 0, "%s",
+		             baton_redis_error(redis));
+	cr_log_info("99.9 %% of the calls took at most %.0f us of the clock", most_us());
+	cr_assert(most_us() > 0 && most_us() < 1000000);
+	cr_assert(server_number(&server, "ZCARD {test}:queue") > 999000);
+}

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TASKS_MAX 512         /* in one call */
+#define TASKS_MAX 500         /* in one call */
 #define CALL_MAX (256 * 1024) /* bytes of one call, about */
 #define JOB_SIZE 192          /* bytes of a job in a call: its numbers, and the lengths, about */
 #define RING_MIN 1024
