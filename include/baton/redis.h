@@ -28,10 +28,15 @@
  * happen once; anything after an asynchronous failover of the server.
  *
  * Backlog: the server does one thing at a time. So no call of this library keeps it for long: a
- * call touches at most 500 tasks, however many wait. A new leader reads the waiting tasks in pages, in
- * the order of arrival, and starts tasks after the first page. Estimates are told after all else,
- * 10,000 a second at most; a task is told another one when it has moved by more than a tenth of the
- * wait. The server needs some 1 KB for a waiting task, the leader 500 bytes.
+ * call touches at most 500 tasks, however many wait. A new leader reads the waiting tasks in pages,
+ * in the order of arrival, and starts tasks after the first page. Estimates are told after all
+ * else, 10,000 a second at most; a task is told another one when it has moved by more than a tenth
+ * of the wait. The server needs some 1 KB for a waiting task, the leader 500 bytes.
+ *
+ * Memory: when the server has reached its `maxmemory`, submit returns -ENOMEM; all other calls
+ * work, so that the queue drains, and takes tasks again. (Not so on a server older than Redis 7,
+ * which refuses each call that writes.) A server that evicts keys would lose tasks without a word: see
+ * `may_evict`.
  *
  * Thread safety: none. One thread at a time uses a connection, and what was created with it.
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
@@ -42,7 +47,7 @@
  *   -EACCES        the server wants a user or a password, or these are wrong, or may not do this.
  *   -EPROTO        the server's functions are those of another version of this library.
  *   -EBADMSG       a key of the queue's name holds something else.
- *   -ENOMEM        the server, or this process, has no memory left.
+ *   -ENOMEM        this process has no memory left, or the server, which then takes no new tasks.
  *   -EMSGSIZE      the call would send more than BATON_REDIS_SIZE_MAX bytes, about.
  *   -EROFS         the server is a replica.
  *   -ENOSPC, -EIO  the server cannot write to its disk. -EIO is also any other error of the server.
@@ -95,6 +100,11 @@ struct baton_redis_options {
 	uint64_t timeout_ns; /* for an answer, or a connect: 5 s */
 	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. */
 	uint64_t patience_ns;
+	/*
+	 * Use a server that may delete keys when its memory is full: its maxmemory-policy, which INFO
+	 * tells, is not `noeviction`. It then loses tasks, ends and effects, and nobody is told.
+	 */
+	bool may_evict;
 	uint64_t _reserved[4];
 };
 
@@ -103,8 +113,8 @@ struct baton_redis_options {
  * Ownership: the caller destroys the connection, after what was created with it. If create fails
  * and *redis is not NULL, it holds the text of the error, and is to be destroyed too.
  * Errors: -EINVAL: the queue's name is empty, longer than 63 characters, or has characters other
- * than letters, digits and "._-". -ENOTSUP: a TLS option is set, and this library was built without
- * TLS.
+ * than letters, digits and "._-". -ENOTSUP: a TLS option is set, and this library was built
+ * without TLS; or the server may evict keys, and `may_evict` is not set. The text says which.
  */
 BATON_MUST_USE int baton_redis_create(const struct baton_redis_options *options,
                                       struct baton_redis **redis) BATON_NONNULL_AT(2);

@@ -303,37 +303,22 @@ Test(refused, members_that_the_library_does_not_know)
 	baton_redis_destroy(redis);
 }
 
-Test(refused, without_memory_nothing_new_comes_and_what_runs_ends)
+Test(refused, what_a_scheduler_could_not_tell_the_server_it_tells_later)
 {
-	struct baton_redis *redis[2] = {server_connect(&server), server_connect(&server)};
-	struct baton_redis_scheduler *scheduler = scheduler_on(redis[0]);
-	struct baton_redis_backend *backend = backend_on(redis[1], "one");
-	struct baton_redis_task task = task_named("task", 0);
-	struct baton_redis_task more = task_named("more", 0);
-	struct baton_redis_order order;
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_scheduler *scheduler = scheduler_on(redis);
+	struct baton_redis_task task = task_named("waits", 0);
 
-	cr_assert_eq(baton_redis_submit(redis[0], &task), 0);
-	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
-	server_text(&server, "CONFIG SET maxmemory 1");
-	cr_assert_eq(baton_redis_submit(redis[0], &more), -ENOMEM);
-	cr_assert_eq(server_number(&server, "EXISTS {test}:task:more"), 0);
-	cr_assert_eq(baton_redis_backend_finish(backend, 0, ""), 0);
-	server_text(&server, "CONFIG SET maxmemory 0");
-	cr_assert_eq(baton_redis_submit(redis[0], &more), 0);
-	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
-	/* What the scheduler could not tell the server, it tells later. */
-	more.id = "waits";
-	cr_assert_eq(baton_redis_submit(redis[0], &more), 0);
-	server_text(&server, "CONFIG SET maxmemory 1");
-	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -ENOMEM);
-	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -ENOMEM);
-	server_text(&server, "CONFIG SET maxmemory 0");
+	settle(scheduler);
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	server_text(&server, "ACL SETUSER default -fcall");
+	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -EACCES);
+	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -EACCES);
+	server_text(&server, "ACL SETUSER default +fcall");
 	settle(scheduler);
 	cr_assert_eq(server_number(&server, "HEXISTS {test}:run waits"), 1);
-	baton_redis_backend_destroy(backend);
 	baton_redis_scheduler_destroy(scheduler);
-	baton_redis_destroy(redis[0]);
-	baton_redis_destroy(redis[1]);
+	baton_redis_destroy(redis);
 }
 
 Test(refused, a_server_that_takes_no_more_clients_is_tried_again)

@@ -17,12 +17,12 @@ local function run(name, keys, args)
 end
 
 -- While the library loads, Redis offers little of Lua: no pairs, no redis.call.
-local NAMES = {'submit', 'lead', 'admit', 'effect', 'remote_submit',
-	-- These run even when the server has no memory left: tasks must be able to end.
-	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'runs', 'waiting', 'renew', 'take', 'finish', 'leave',
+local NAMES = {'submit', 'remote_submit',
+	-- These run even when the server has no memory left: what was accepted must be able to end.
+	'lead', 'admit', 'effect', 'withdraw', 'forget', 'keep', 'sweep', 'resign', 'runs', 'waiting', 'renew', 'take', 'finish', 'leave',
 	'remote_balance', 'remote_release', 'remote_leave', 'remote_number', 'remote_states',
 	'remote_commit'}
-local NEED_MEMORY = 5
+local NEED_MEMORY = 2
 
 if redis.register_function then
 	redis.register_function({function_name = 'baton_version', callback = F.version,

@@ -60,6 +60,10 @@ int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
 	baton__redis_fail(redis, 0, text);
 	if (strncmp(text, "NOSCRIPT", 8) == 0 || strstr(text, "Function not found"))
 		redis->loaded = false;
+	if (strncmp(text, "OOM", 3) == 0)
+		baton__redis_fail(redis, 0,
+		                  "the server's memory is full (maxmemory): it takes no new tasks "
+		                  "until others are over");
 	if (strncmp(text, "MISCONF", 7) == 0)
 		return strstr(text, "No space left") ? -ENOSPC : -EIO;
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
@@ -236,8 +240,37 @@ static int load_text(struct baton_redis *redis, bool as_script)
 	return error;
 }
 
+/* A server that evicts keys loses tasks. */
+static int check_policy(struct baton_redis *redis)
+{
+	static const char name[] = "maxmemory_policy:";
+	const char *argv[] = {"INFO", "memory"};
+	redisReply *reply = redis->options.may_evict ? NULL : command(redis, 2, argv);
+	const char *policy;
+	char text[160];
+	int error = 0;
+
+	if (redis->options.may_evict)
+		return 0;
+	if (!reply)
+		return baton__redis_unreachable(redis, redis->calls);
+	policy = strstr(baton__redis_text(reply), name);
+	policy = policy ? policy + strlen(name) : "unknown";
+	if (reply->type == REDIS_REPLY_ERROR) {
+		error = baton__redis_refused(redis, reply);
+	} else if (strncmp(policy, "noeviction", 10) != 0) {
+		snprintf(text, sizeof(text),
+		         "the server's maxmemory-policy is %.*s: it may delete tasks; set it to "
+		         "noeviction, or take the risk (may_evict)",
+		         (int)strcspn(policy, "\r\n"), policy);
+		error = baton__redis_fail(redis, -ENOTSUP, text);
+	}
+	freeReplyObject(reply);
+	return error;
+}
+
 /* Does the server have our functions? Loads them if it has none. */
-static int load(struct baton_redis *redis)
+static int load_functions(struct baton_redis *redis)
 {
 	const char *argv[] = {"FCALL", "baton_version", "0"};
 	redisReply *reply = command(redis, 3, argv);
@@ -259,6 +292,15 @@ static int load(struct baton_redis *redis)
 			error = load_text(redis, redis->as_scripts);
 	}
 	freeReplyObject(reply);
+	return error;
+}
+
+static int load(struct baton_redis *redis)
+{
+	int error = check_policy(redis);
+
+	if (!error)
+		error = load_functions(redis);
 	redis->loaded = error == 0;
 	return error;
 }
