@@ -35,8 +35,8 @@
  *
  * Memory: when the server has reached its `maxmemory`, submit returns -ENOMEM; all other calls
  * work, so that the queue drains, and takes tasks again. (Not so on a server older than Redis 7,
- * which refuses each call that writes.) A server that evicts keys would lose tasks without a word: see
- * `may_evict`.
+ * which refuses each call that writes.) A server that evicts keys would lose tasks without a word:
+ * see `may_evict`.
  *
  * Thread safety: none. One thread at a time uses a connection, and what was created with it.
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
@@ -101,8 +101,8 @@ struct baton_redis_options {
 	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. */
 	uint64_t patience_ns;
 	/*
-	 * Use a server that may delete keys when its memory is full: its maxmemory-policy, which INFO
-	 * tells, is not `noeviction`. It then loses tasks, ends and effects, and nobody is told.
+	 * Use a server that may delete keys when its memory is full: its maxmemory-policy, which
+	 * INFO tells, is not `noeviction`. It loses tasks, ends and effects, and nobody is told.
 	 */
 	bool may_evict;
 	uint64_t _reserved[4];
