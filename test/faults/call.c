@@ -6,6 +6,8 @@
 
 #include <baton/thread.h>
 
+#include <string.h>
+
 #define POSTS 3
 
 struct calls {
