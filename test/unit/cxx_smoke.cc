@@ -89,7 +89,7 @@ constexpr baton_pool_options options_default = BATON_POOL_OPTIONS_INIT;
 constexpr baton_future future_fresh = BATON_FUTURE_INIT;
 constexpr baton_future promise_fresh = BATON_PROMISE_INIT;
 constexpr baton_suspension suspension_fresh = BATON_SUSPENSION_INIT;
-[[maybe_unused]] constexpr baton_hold hold_fresh = BATON_HOLD_INIT;
+[[maybe_unused]] constexpr struct baton_hold hold_fresh = BATON_HOLD_INIT;
 constexpr baton_registry_options registry_options =
 	BATON_REGISTRY_OPTIONS_INIT(sizeof(baton_registry_entry), nullptr, nullptr, nullptr);
 [[maybe_unused]] constexpr baton_registry_request request_fresh = BATON_REGISTRY_REQUEST_INIT;
