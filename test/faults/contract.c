@@ -28,7 +28,7 @@
 
 static const struct function {
 	const char *name;
-	int errors[12];
+	int errors[14];
 } functions[] = {
 	/* baton/admission.h */
 	{"baton_admission_init", {FIRST, EAGAIN, EINVAL}},

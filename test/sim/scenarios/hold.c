@@ -82,6 +82,16 @@ SIM_VERB(hold_both, SIM_OK)
 	return status;
 }
 
+SIM_VERB(hold_both_now, SIM_OK)
+{
+	struct baton_resource *const both[] = {&topic->resource, &other->resource};
+	int status = baton_hold_many_until(both, 2, pairs[number], 0);
+
+	if (status)
+		sim_require(!baton_held(both[0]) && !baton_held(both[1]));
+	return status;
+}
+
 SIM_VERB(in_both, SIM_OK)
 {
 	alone_in(topic);
@@ -197,6 +207,12 @@ SIM_SCRIPT(hold_both_beside, 1, "the same beside tasks of both",
            "| A: hold_both 0; in_both; release_both 0"
            "| B: submit a b"
            "| C: hold_other 0; in_other; release_other 0")
+
+SIM_SCRIPT(hold_both_now, 1, "all or none, where one of them is busy",
+           "other 10"
+           "| A: hold_both_now 0 = ok / late; in_both; release_both 0"
+           "| B: hold_other 0; in_other; release_other 0"
+           "| C: holds 0; in_hold; releases 0")
 
 /* One of the two is refused, unless one has both before the other begins. */
 static bool refused[2];
