@@ -253,6 +253,12 @@ struct baton_redis_scheduler_options {
 	/* The limits are percentages of the number of backends, rounded down, but at least 1. */
 	bool percent;
 	uint64_t lease_ns; /* 3 s; at least 50 ms, at most a day */
+	/*
+	 * How many effects the server keeps, and a hundred more: the oldest are dropped, and
+	 * counted (baton_redis_reader_dropped). 0: all, until each reader has acknowledged them.
+	 * Without a reader they are kept for ever.
+	 */
+	uint64_t effects_max;
 	void (*decided)(void *arg, const struct baton_redis_decision *decision);
 	void *arg;
 	uint64_t _reserved[4];
@@ -342,9 +348,10 @@ BATON_MUST_USE int baton_redis_backend_next(struct baton_redis_backend *backend,
 uint64_t baton_redis_backend_due(const struct baton_redis_backend *backend) BATON_NONNULL;
 
 /*
- * effect: writes `data` to the stream {queue}:effects, at most once for each task, whatever number
- * of backends run it; a second effect of the same backend is not written, and returns 0. finish:
- * the task is over; the submitter is told `status` and the first 127 bytes of `reason`.
+ * effect: writes `data` to the stream {queue}:effects, for readers (baton_redis_reader_create), at
+ * most once for each task, whatever number of backends run it; a second effect of the same backend
+ * is not written, and returns 0. finish: the task is over; the submitter is told `status` and the
+ * first 127 bytes of `reason`.
  * Errors: -ESTALE: the task is another backend's, or over: the backend is idle now. effect:
  * -EALREADY: an earlier backend's effect has happened. -EINVAL: the backend runs no task.
  */
@@ -368,6 +375,57 @@ struct baton_redis_result {
  */
 BATON_MUST_USE int baton_redis_backend_conclude(
 	struct baton_redis_backend *backend, const struct baton_redis_result *result) BATON_NONNULL;
+
+/* ---- A reader of effects ---- */
+
+struct baton_redis_reader;
+
+struct baton_redis_reader_options {
+	const char *name; /* as an id. Not NULL */
+	bool remote;      /* reads the effects of the space of this name (remote.h) */
+	uint64_t _reserved[4];
+};
+
+/* An effect. What it points to is valid until the next baton_redis_reader_next(). */
+struct baton_redis_effect {
+	const char *id; /* the task's, or the name's in a space; NULL: no effect */
+	size_t id_size;
+	uint64_t epoch; /* of the backend or owner that had the effect */
+	const void *data;
+	size_t size;
+};
+
+/*
+ * A reader has a name, under which the server keeps how far it has acknowledged: each effect is
+ * kept until all readers have acknowledged it. So a program that ends, and creates a reader of the
+ * same name later, goes on behind the last acknowledged effect. The first reader of a name begins
+ * with the oldest effect there is.
+ * Errors: those of all calls. -EINVAL: the name is bad. -EAGAIN: there are 64 readers already.
+ * Ownership: destroy does not leave: the server goes on keeping effects for the name.
+ */
+BATON_MUST_USE int baton_redis_reader_create(struct baton_redis *redis,
+                                             const struct baton_redis_reader_options *options,
+                                             struct baton_redis_reader **reader) BATON_NONNULL;
+void baton_redis_reader_destroy(struct baton_redis_reader *reader) BATON_NONNULL;
+
+/*
+ * next: the next effect, in the order in which they happened; `effect->id` is NULL if there is none
+ * yet. Never waits for one: baton_redis_fd() says when. A reader needs a connection on which nobody
+ * reads notes or orders. acknowledge: all effects that next has given are dealt with. An effect
+ * that was given, and not acknowledged, is given again after a crash.
+ * leave: the server keeps effects for this name no more. Then destroy the reader.
+ * Errors: those of all calls. acknowledge: -ESTALE: the reader has left.
+ */
+BATON_MUST_USE int baton_redis_reader_next(struct baton_redis_reader *reader,
+                                           struct baton_redis_effect *effect) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_reader_acknowledge(struct baton_redis_reader *reader) BATON_NONNULL;
+BATON_MUST_USE int baton_redis_reader_leave(struct baton_redis_reader *reader) BATON_NONNULL;
+
+/*
+ * Returns: how many effects of the queue were dropped, ever, before all readers had acknowledged
+ * them (`effects_max`): as of the last create or acknowledge of this reader.
+ */
+uint64_t baton_redis_reader_dropped(const struct baton_redis_reader *reader) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -161,7 +161,9 @@ struct baton_remote_options {
 	uint32_t in_work_max;            /* tasks that this node has in work: 4,096 */
 	uint32_t outstanding_max; /* tasks of this node that wait for an answer, about: 65,536 */
 	uint32_t objects_max;
-	uint64_t effects_max; /* the effects that the server keeps, about: 100,000 */
+	/* The effects that the server keeps, and a hundred more: 100,000. The oldest are dropped,
+	 * and counted, if no reader (baton_redis_reader_create) has acknowledged them before. */
+	uint64_t effects_max;
 	uint64_t _reserved[4];
 };
 

@@ -19,7 +19,8 @@ end
 -- While the library loads, Redis offers little of Lua: no pairs, no redis.call.
 local NAMES = {'submit', 'remote_submit',
 	-- These run even when the server has no memory left: what was accepted must be able to end.
-	'lead', 'admit', 'effect', 'withdraw', 'forget', 'keep', 'sweep', 'resign', 'runs', 'waiting', 'renew', 'take', 'finish', 'leave',
+	'lead', 'admit', 'effect', 'withdraw', 'forget', 'keep', 'sweep', 'resign', 'runs', 'waiting',
+	'reader', 'acknowledge', 'reader_leave', 'renew', 'take', 'finish', 'leave',
 	'remote_balance', 'remote_release', 'remote_leave', 'remote_number', 'remote_states',
 	'remote_commit'}
 local NEED_MEMORY = 2

@@ -15,11 +15,13 @@
 --   q:note:ID          stream: what the submitter is told
 --   q:orders:N         stream: what backend N is told
 --   q:effects          stream {id, epoch, data}
+--   q:readers          hash name -> up to which effect the reader has acknowledged
 --   q:lease:scheduler  token of the scheduler that leads, expires; q:epoch: its epoch
 --   q:held:N           set: the ids that q:run gives to backend N
 --   q:backends         zset name -> when its lease ends (ms)
 --   q:backend:N        hash, expires with the lease
---   q:numbers          hash: the last arrival, the last epoch, the number of classes
+--   q:numbers          hash: the last arrival, the last epoch, the number of classes, how many
+--                      effects are kept, and how many were dropped
 --
 -- A record of q:run is kind:assigned:epoch:started:number:owner. The owner is '' until a backend
 -- takes the task. An epoch is at least the server's clock, so that no epoch is used twice, not even
@@ -27,7 +29,8 @@
 
 local GROUP = 'backends'
 local INTERACTIVE = '9'
-local NOTES, ORDERS, EFFECTS = 32, 64, 10000
+local NOTES, ORDERS = 32, 64
+local READERS = 64
 -- What one call touches is bounded, so that no call stops the server for long: 500 entries at most.
 local PAGE = 500 -- tasks that a new leader reads at once
 local RUNS = 250 -- the same of those that run: a small hash is read whole
@@ -41,6 +44,7 @@ local TYPES = {
 	[':in'] = 'stream', [':queue'] = 'zset', [':run'] = 'hash', [':out'] = 'stream',
 	[':done'] = 'stream', [':numbers'] = 'hash', [':epoch'] = 'string',
 	[':backends'] = 'zset', [':lease:scheduler'] = 'string', [':effects'] = 'stream',
+	[':readers'] = 'hash',
 }
 
 -- redis.call is not there yet while the library loads.
@@ -248,7 +252,91 @@ local function keep_alive(q, name, address, lease_ms)
 	call('PEXPIRE', q .. ':backend:' .. name, lease_ms)
 end
 
+-- ---- Effects, and who reads them ----
+
+-- An effect is kept until all readers have acknowledged it. If `most` is not 0, no more are kept
+-- than that and a hundred: the oldest are dropped, and counted.
+local function add_effect(r, most, ...)
+	call('XADD', r .. ':effects', '*', ...)
+	if most > 0 then
+		local dropped = call('XTRIM', r .. ':effects', 'MAXLEN', '~', most, 'LIMIT', TRIMMED)
+		if dropped > 0 then
+			call('HINCRBY', r .. ':numbers', 'effects_dropped', dropped)
+		end
+	end
+end
+
+local function is_later(id, other)
+	local ms, sequence = string.match(id, '^(%d+)-(%d+)$')
+	local other_ms, other_sequence = string.match(other, '^(%d+)-(%d+)$')
+	if ms ~= other_ms then
+		return tonumber(ms) > tonumber(other_ms)
+	end
+	return tonumber(sequence) > tonumber(other_sequence)
+end
+
+local function dropped_effects(r)
+	return call('HGET', r .. ':numbers', 'effects_dropped') or '0'
+end
+
+-- A space's effects have readers of their own.
+local function check_readers(q, remote)
+	local r = remote == '1' and q .. ':remote' or q
+	check_types(r, {[':readers'] = 'hash', [':effects'] = 'stream', [':numbers'] = 'hash'})
+	return r
+end
+
+-- Deletes some of the effects that all readers have acknowledged. Returns how many.
+local function delete_acknowledged(r)
+	local first
+	for _, position in ipairs(call('HVALS', r .. ':readers')) do
+		if not first or is_later(first, position) then
+			first = position
+		end
+	end
+	if not first or first == '0-0' then
+		return 0
+	end
+	local ids = {}
+	for _, entry in ipairs(call('XRANGE', r .. ':effects', '-', first, 'COUNT', TRIMMED)) do
+		ids[#ids + 1] = entry[1]
+	end
+	return #ids > 0 and call('XDEL', r .. ':effects', unpack(ids)) or 0
+end
+
 local F = {}
+
+-- name, whether it is a space's: returns how far this reader has acknowledged, and how many effects
+-- were dropped.
+function F.reader(q, a)
+	local r = check_readers(q, a[2])
+	if call('HEXISTS', r .. ':readers', a[1]) == 0 and call('HLEN', r .. ':readers') >= READERS then
+		refuse('EREADERS', 'there are ' .. READERS .. ' readers already')
+	end
+	call('HSETNX', r .. ':readers', a[1], '0-0')
+	return {call('HGET', r .. ':readers', a[1]), dropped_effects(r)}
+end
+
+-- name, whether it is a space's, position. Returns how many effects were deleted: more may be left;
+-- and how many were dropped.
+function F.acknowledge(q, a)
+	local r = check_readers(q, a[2])
+	local had = call('HGET', r .. ':readers', a[1])
+	if not had then
+		refuse('ESTALE', 'the reader ' .. a[1] .. ' has left')
+	end
+	if is_later(a[3], had) then
+		call('HSET', r .. ':readers', a[1], a[3])
+	end
+	return {delete_acknowledged(r), dropped_effects(r)}
+end
+
+-- name, whether it is a space's: effects are not kept for this reader any more.
+function F.reader_leave(q, a)
+	local r = check_readers(q, a[2])
+	call('HDEL', r .. ':readers', a[1])
+	return delete_acknowledged(r)
+end
 
 -- ---- The submitter's ----
 
@@ -345,7 +433,7 @@ local function trim_read(q, read_in, read_done)
 	call('XTRIM', q .. ':done', 'MINID', '~', read_done, 'LIMIT', TRIMMED)
 end
 
--- token, lease_ms, classes: returns the epoch, the clock, the ends of q:in and q:done, how many
+-- token, lease_ms, classes, effects_max: returns the epoch, the clock, the ends of q:in and q:done, how many
 -- backends live; or, if another scheduler leads, how long its lease lasts.
 function F.lead(q, a)
 	local lease = call('GET', q .. ':lease:scheduler')
@@ -355,7 +443,7 @@ function F.lead(q, a)
 	local epoch = new_epoch(q)
 	call('SET', q .. ':lease:scheduler', a[1], 'PX', a[2])
 	call('SET', q .. ':epoch', epoch)
-	call('HSET', q .. ':numbers', 'classes', a[3])
+	call('HSET', q .. ':numbers', 'classes', a[3], 'effects_max', a[4])
 	return {epoch, whole(now_us()), last_id(q .. ':in'), last_id(q .. ':done'),
 		whole(live_backends(q))}
 end
@@ -581,8 +669,8 @@ local function have_effect(q, id, epoch, data)
 		refuse('ESTALE', 'nobody kept the task ' .. id)
 	end
 	call('HSET', task, 'effect', epoch)
-	call('XADD', q .. ':effects', 'MAXLEN', '~', EFFECTS, '*', 'id', id, 'epoch', epoch, 'data',
-		data)
+	add_effect(q, tonumber(call('HGET', q .. ':numbers', 'effects_max') or 0), 'id', id,
+		'epoch', epoch, 'data', data)
 	return epoch
 end
 

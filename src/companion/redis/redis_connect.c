@@ -31,6 +31,7 @@ static const struct {
 	{"EALREADY", -EALREADY},
 	{"ECLASS", -EINVAL},
 	{"EPARTITIONS", -EINVAL},
+	{"EREADERS", -EAGAIN},
 	{"EFOREIGN", -EBADMSG},
 	{"WRONGTYPE", -EBADMSG},
 	{"OOM", -ENOMEM},

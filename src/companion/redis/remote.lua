@@ -9,7 +9,8 @@
 --                      "messages are lost"
 --   q:remote:seq:N     the last number that was accepted from node N
 --   q:remote:effects   stream {name, task, epoch, data}
---   q:remote:numbers   hash: the number of partitions, the last epoch
+--   q:remote:readers   hash name -> up to which effect the reader has acknowledged
+--   q:remote:numbers   hash: the number of partitions, the last epoch, the effects dropped
 --
 -- A partition is owned by the node that q:remote:owners names. When that node's lease is over, the
 -- next remote_balance of another node takes the partition. A task is over when its entry is deleted
@@ -18,7 +19,7 @@
 
 local REMOTE_TYPES = {
 	[':remote:owners'] = 'hash', [':remote:nodes'] = 'zset', [':remote:numbers'] = 'hash',
-	[':remote:effects'] = 'stream',
+	[':remote:effects'] = 'stream', [':remote:readers'] = 'hash',
 }
 local TOLD = 100000 -- entries that a node may leave unread before it gets no more messages
 
@@ -288,8 +289,8 @@ local function commit_one(r, a, i, effects_max, apply)
 		call('HDEL', r .. ':state:' .. partition, name)
 	end
 	for _ = 1, effects do
-		call('XADD', r .. ':effects', 'MAXLEN', '~', effects_max, '*', 'name', name,
-			'task', entry, 'epoch', epoch, 'data', a[rest])
+		add_effect(r, tonumber(effects_max), 'name', name, 'task', entry, 'epoch', epoch,
+			'data', a[rest])
 		rest = rest + 1
 	end
 	for _ = 1, messages do
