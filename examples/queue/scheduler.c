@@ -22,6 +22,8 @@ static const char help[] =
 	"  --reserve N             backends that interactive jobs may always use (0)\n"
 	"  --policy NAME           which job is shortened or halted: overrun, oldest, random\n"
 	"  --lease S               another one leads so long after this one is lost (3)\n"
+	"  --effects N             what jobs came to is kept for readers: so many, about (10000);\n"
+	"                          0: all, until each reader has acknowledged it\n"
 	"  --verbose               print each decision\n" CONNECTION_HELP;
 
 static uint32_t parse_limits(struct baton_redis_scheduler_options *options, char *text)
@@ -86,6 +88,7 @@ static void parse(int argc, char **argv, struct baton_redis_options *connection,
 		{"reserve", required_argument, NULL, 'r'},
 		{"policy", required_argument, NULL, 'p'},
 		{"lease", required_argument, NULL, 'e'},
+		{"effects", required_argument, NULL, 'f'},
 		{"verbose", no_argument, NULL, 'v'},
 		CONNECTION_OPTIONS,
 	};
@@ -105,6 +108,8 @@ static void parse(int argc, char **argv, struct baton_redis_options *connection,
 			options->rules.policy = parse_policy(optarg);
 		else if (option == 'e')
 			options->lease_ns = parse_seconds(optarg);
+		else if (option == 'f')
+			options->effects_max = strtoull(optarg, NULL, 10);
 		else if (option == 'v')
 			options->decided = decided;
 		else
@@ -123,7 +128,7 @@ int main(int argc, char **argv)
 {
 	static const int signals[] = {SIGINT, SIGTERM, 0};
 	struct baton_redis_options connection = {0};
-	struct baton_redis_scheduler_options options = {0};
+	struct baton_redis_scheduler_options options = {.effects_max = 10000};
 	struct baton_redis_scheduler *scheduler;
 	struct baton_redis *redis;
 	uint64_t epoch = 0;

@@ -124,6 +124,22 @@ Test(reader, an_effect_is_kept_until_all_readers_have_acknowledged_it)
 	baton_redis_destroy(others);
 }
 
+/* More than one call deletes, and more than one read brings. */
+Test(reader, however_many_effects_nobody_has_read_they_are_kept)
+{
+	struct baton_redis_reader *reader;
+
+	have_effects(1, 10600);
+	cr_assert_eq(kept(), 10600);
+	reader = reader_on(redis, "late");
+	cr_assert_eq(baton_redis_reader_acknowledge(reader), 0, "nothing was given yet");
+	cr_assert_eq(kept(), 10600);
+	expect_all(redis, reader, 1, 1750);
+	cr_assert_eq(baton_redis_reader_acknowledge(reader), 0);
+	cr_assert_eq(kept(), 10600 - 1750);
+	baton_redis_reader_destroy(reader);
+}
+
 Test(reader, what_is_dropped_is_counted)
 {
 	struct baton_redis_scheduler_options options = {.effects_max = 200,
@@ -143,6 +159,32 @@ Test(reader, what_is_dropped_is_counted)
 	cr_assert_eq(kept(), 0);
 	baton_redis_reader_destroy(reader);
 	baton_redis_scheduler_destroy(scheduler);
+}
+
+Test(reader, a_space_has_readers_of_its_own)
+{
+	struct baton_redis_reader_options options = {.name = "reader", .remote = true};
+	struct baton_remote *remote = join(&server, "node", 0, count, NULL);
+	struct baton_redis_effect effect = {0};
+	struct baton_redis_reader *reader;
+
+	cr_assert_eq(baton_redis_reader_create(redis, &options, &reader), 0);
+	expect(remote, "name", "1");
+	for (int i = 0; i < 100 && !effect.id; i++) {
+		struct pollfd readable = {.events = POLLIN};
+
+		cr_assert_eq(baton_redis_reader_next(reader, &effect), 0);
+		readable.fd = baton_redis_fd(redis);
+		if (!effect.id)
+			poll(&readable, 1, 1000);
+	}
+	cr_assert(effect.id, "no effect has come");
+	cr_assert_str_eq(effect.id, "name");
+	cr_assert_str_eq((const char *)effect.data, "1");
+	cr_assert_eq(baton_redis_reader_acknowledge(reader), 0);
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), 0);
+	baton_redis_reader_destroy(reader);
+	baton_remote_destroy(remote);
 }
 
 Test(reader, names_and_readers_that_are_too_many_are_refused)
