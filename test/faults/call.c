@@ -3,7 +3,6 @@
 #include "scenario.h"
 
 #include <baton/carried.h>
-
 #include <baton/thread.h>
 
 #include <string.h>
