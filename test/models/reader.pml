@@ -337,10 +337,10 @@ lead:
 #ifdef BREAK_COUNTED_OFF_FIRST
 	atomic { count = count - ended; last = !count }
 #endif
-	/* @src shelf.c:baton__shelve baton__turn_want_shelf(resource) */
+	/* @src shelf.c:baton__shelve_for baton__turn_want_shelf(resource) */
 	atomic { assert(!shelf); shelf = WANTED }
 	may_stop(true)
-	/* @src shelf.c:baton__shelve baton__word_set_attention(resource) */
+	/* @src shelf.c:baton__shelve_for baton__word_set_attention(resource) */
 	attention = true;
 	may_stop(true)
 #ifndef BREAK_COUNTED_OFF_FIRST
