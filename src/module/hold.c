@@ -409,7 +409,15 @@ BATON_EXPORT int baton_release(struct baton_hold *hold)
 	struct baton__thread *self = baton__self;
 	uintptr_t *link;
 
-	/* The short path, of which a forked child has no frame (BATON__DEPTH_NONE). */
+	if (BATON_LIKELY(self->top ==
+	                 ((uintptr_t)resource | BATON_INLINE_BARE | BATON_INLINE_HOLD))) {
+		hold->_resource = NULL;
+		if (!baton_inline_pop_release(&self->head, resource))
+			baton__go_on_captured(resource, 1, 1);
+		return 0;
+	}
+	/* The same inside another hold or a task. A fork's child has no such frame, since its frames
+	 * are at BATON__DEPTH_NONE and deeper. */
 	if (self->top == (uintptr_t)&hold->_frame && !hold->_how &&
 	    BATON_LIKELY(hold->_frame.depth < BATON__DEPTH_NONE)) {
 		hold->_resource = NULL;

@@ -95,7 +95,7 @@ static void call_inlined(unsigned n)
 		BATON_IGNORE(baton_call_inline(&resource, count, NULL, NULL));
 }
 
-static void hold(unsigned n)
+static void hold_and_release(unsigned n)
 {
 	struct baton_hold hold = BATON_HOLD_INIT;
 
@@ -156,8 +156,8 @@ static const struct path {
 	{"pthread_mutex", lock, 0, false, false, false},
 	{"submit, idle, inlined", submit_inlined, 41, false, false, false},
 	{"call, idle, inlined", call_inlined, 37, false, false, false},
-	{"hold, idle, inlined", hold_inlined, 42, false, false, false},
-	{"hold, idle", hold, 90, false, false, false},
+	{"hold, idle, inlined", hold_inlined, 44, false, false, false},
+	{"hold, idle", hold_and_release, 60, false, false, false},
 	{"submit, idle", submit, 47, false, false, false},
 	{"call, idle", call, 51, false, false, false},
 	{"post, idle", post, 47, false, false, false},
