@@ -416,8 +416,8 @@ BATON_EXPORT int baton_release(struct baton_hold *hold)
 			baton__go_on_captured(resource, 1, 1);
 		return 0;
 	}
-	/* The same inside another hold or a task. A fork's child has no such frame, since its frames
-	 * are at BATON__DEPTH_NONE and deeper. */
+	/* The same inside another hold or a task. A fork's child has no such frame: its frames are
+	 * at BATON__DEPTH_NONE and deeper. */
 	if (self->top == (uintptr_t)&hold->_frame && !hold->_how &&
 	    BATON_LIKELY(hold->_frame.depth < BATON__DEPTH_NONE)) {
 		hold->_resource = NULL;
