@@ -153,6 +153,9 @@ struct baton_redis_task {
 	const struct baton_redis_file *files;
 	size_t file_count;
 	uint64_t keep_ns; /* deleted if not kept alive for so long: 600 s */
+	/* How long submit waits for room in a full queue. 0: it is refused at once. BATON_NEVER:
+	 * no end. */
+	uint64_t room_timeout_ns;
 	uint64_t _reserved[4];
 };
 
@@ -170,6 +173,8 @@ BATON_MUST_USE int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_N
  * Ownership: the task's bytes are copied to the server; they stay the caller's.
  * Errors: -EEXIST: the id is another task's. -EINVAL: a bad id or token; no such class (before a
  * scheduler has led, a class below BATON_RULES_CLASSES_MAX is accepted, and may be denied later).
+ * -EAGAIN: the queue is full (`queue_max`), also after room_timeout_ns; who waits for room asks
+ * again several times a second, and gets it in no order.
  */
 BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
                                       const struct baton_redis_task *task) BATON_NONNULL;
@@ -259,6 +264,11 @@ struct baton_redis_scheduler_options {
 	 * Without a reader they are kept for ever.
 	 */
 	uint64_t effects_max;
+	/* How many tasks may wait; how many bytes commands and files of all tasks may have together
+	 * until they are over. More are refused by submit. 0: no limit. They are the queue's from
+	 * the first lead on. */
+	uint64_t queue_max;
+	uint64_t queue_bytes_max;
 	void (*decided)(void *arg, const struct baton_redis_decision *decision);
 	void *arg;
 	uint64_t _reserved[4];

@@ -5,8 +5,10 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct server server;
 
@@ -75,6 +77,112 @@ Test(full, a_server_without_memory_takes_no_new_task_and_drains)
 	baton_redis_scheduler_destroy(scheduler);
 	for (int i = 0; i < 3; i++)
 		baton_redis_destroy(redis[i]);
+}
+
+static struct baton_redis_scheduler *bounded_on(struct baton_redis *redis, uint64_t tasks,
+                                                uint64_t bytes)
+{
+	struct baton_redis_scheduler_options options = {
+		.rules = {.limit = {1, 1, 1}}, .queue_max = tasks, .queue_bytes_max = bytes};
+	struct baton_redis_scheduler *scheduler;
+
+	cr_assert_eq(baton_redis_scheduler_create(redis, &options, &scheduler), 0);
+	settle(scheduler);
+	return scheduler;
+}
+
+/* One runs, two wait. */
+Test(full, a_queue_with_as_many_tasks_as_may_wait_refuses)
+{
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_scheduler *scheduler = bounded_on(redis, 2, 0);
+	struct baton_redis_task runs = task_named("runs", 0);
+	struct baton_redis_task waits[2] = {task_named("a", 0), task_named("b", 0)};
+	struct baton_redis_task more = task_named("more", 0);
+
+	cr_assert_eq(baton_redis_submit(redis, &runs), 0);
+	settle(scheduler);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton_redis_submit(redis, &waits[i]), 0);
+	cr_assert_eq(baton_redis_submit(redis, &waits[1]), 0, "it waits already");
+	cr_assert_eq(baton_redis_submit(redis, &more), -EAGAIN);
+	cr_assert(strstr(baton_redis_error(redis), "2 tasks wait"), "%s", baton_redis_error(redis));
+	more.room_timeout_ns = 30 * MS;
+	cr_assert_eq(baton_redis_submit(redis, &more), -EAGAIN);
+	cr_assert_eq(server_number(&server, "EXISTS {test}:task:more"), 0);
+	cr_assert_eq(baton_redis_withdraw(redis, &waits[0]), 0);
+	cr_assert_eq(baton_redis_submit(redis, &more), 0);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(redis);
+}
+
+/* The waiting submitter's connection is its own. */
+static void *withdraw_soon(void *arg)
+{
+	struct baton_redis_options options = {.socket = server.socket, .queue = "test"};
+	struct baton_redis *redis;
+	int *error = arg;
+
+	*error = baton_redis_create(&options, &redis);
+	usleep(100000);
+	if (!*error)
+		*error = baton_redis_withdraw(
+			redis, &(struct baton_redis_task){.id = "a", .token = "secret"});
+	baton_redis_destroy(redis);
+	return NULL;
+}
+
+Test(full, a_submit_may_wait_for_room)
+{
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_scheduler *scheduler = bounded_on(redis, 1, 0);
+	struct baton_redis_task a = task_named("a", 0);
+	struct baton_redis_task b = task_named("b", 0);
+	pthread_t thread;
+	int error;
+
+	b.room_timeout_ns = BATON_NEVER;
+	cr_assert_eq(baton_redis_submit(redis, &a), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, withdraw_soon, &error), 0);
+	cr_assert_eq(baton_redis_submit(redis, &b), 0, "%s", baton_redis_error(redis));
+	pthread_join(thread, NULL);
+	cr_assert_eq(error, 0);
+	cr_assert_eq(server_number(&server, "EXISTS {test}:task:a"), 0);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(redis);
+}
+
+/* Bytes are a task's until it is over, in whatever way. */
+Test(full, a_queue_with_as_many_bytes_as_it_may_have_refuses)
+{
+	const struct baton_redis_file file = {.name = "name", .data = "1234567890", .size = 10};
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis *working = server_connect(&server);
+	struct baton_redis_scheduler *scheduler = bounded_on(redis, 0, 40);
+	struct baton_redis_backend *backend = backend_on(working, "one");
+	struct baton_redis_task tasks[3] = {task_named("a", 0), task_named("b", 0),
+	                                    task_named("c", 0)};
+	struct baton_redis_order order;
+
+	for (int i = 0; i < 3; i++) {
+		tasks[i].files = &file;
+		tasks[i].file_count = 1;
+		cr_assert_eq(baton_redis_submit(redis, &tasks[i]), i < 2 ? 0 : -EAGAIN);
+	}
+	cr_assert(strstr(baton_redis_error(redis), "40 bytes"), "%s", baton_redis_error(redis));
+	cr_assert_eq(server_number(&server, "HGET {test}:numbers bytes"), 36);
+	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
+	cr_assert_eq(baton_redis_submit(redis, &tasks[2]), -EAGAIN);
+	cr_assert_eq(baton_redis_backend_finish(backend, 0, ""), 0);
+	cr_assert_eq(baton_redis_submit(redis, &tasks[2]), 0);
+	for (int i = 1; i < 3; i++)
+		cr_assert_eq(baton_redis_withdraw(redis, &tasks[i]), 0);
+	cr_assert_eq(server_number(&server, "HGET {test}:numbers bytes"), 0);
+	cr_assert_eq(server_number(&server, "EXISTS {test}:sizes"), 0);
+	baton_redis_backend_destroy(backend);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(working);
+	baton_redis_destroy(redis);
 }
 
 static int try_connect(bool may_evict, char *text, size_t size)

@@ -251,8 +251,8 @@ Test(functions, who_leads_may_lead_again)
 	long long epoch = 0;
 
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
-		struct redisReply *reply =
-			server_ask(&server, "FCALL baton_lead 1 {test} %s 60000 3 0", tokens[i]);
+		struct redisReply *reply = server_ask(
+			&server, "FCALL baton_lead 1 {test} %s 60000 3 0 0 0", tokens[i]);
 		const bool leads = tokens[i][0] == 'o';
 
 		cr_assert_eq(reply->type, REDIS_REPLY_ARRAY, "%s", reply->str);

@@ -20,8 +20,10 @@
 --   q:held:N           set: the ids that q:run gives to backend N
 --   q:backends         zset name -> when its lease ends (ms)
 --   q:backend:N        hash, expires with the lease
+--   q:sizes            hash id -> bytes of command and files, of each task that is not over
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes, how many
---                      effects are kept, and how many were dropped
+--                      effects are kept, and how many were dropped; how many tasks may wait, how
+--                      many bytes tasks may have, and how many they have
 --
 -- A record of q:run is kind:assigned:epoch:started:number:owner. The owner is '' until a backend
 -- takes the task. An epoch is at least the server's clock, so that no epoch is used twice, not even
@@ -44,7 +46,7 @@ local TYPES = {
 	[':in'] = 'stream', [':queue'] = 'zset', [':run'] = 'hash', [':out'] = 'stream',
 	[':done'] = 'stream', [':numbers'] = 'hash', [':epoch'] = 'string',
 	[':backends'] = 'zset', [':lease:scheduler'] = 'string', [':effects'] = 'stream',
-	[':readers'] = 'hash',
+	[':readers'] = 'hash', [':sizes'] = 'hash',
 }
 
 -- redis.call is not there yet while the library loads.
@@ -163,6 +165,11 @@ local function over(q, id, what, value, text, epoch)
 	call('DEL', task, q .. ':files:' .. id)
 	call('ZREM', q .. ':queue', id)
 	end_run(q, id, run)
+	local size = call('HGET', q .. ':sizes', id)
+	if size then
+		call('HDEL', q .. ':sizes', id)
+		call('HINCRBY', q .. ':numbers', 'bytes', '-' .. size)
+	end
 	done(q, 'over', id, number)
 end
 
@@ -340,6 +347,18 @@ end
 
 -- ---- The submitter's ----
 
+-- Refuses if one more task with so many bytes is more than the queue holds.
+local function check_room(q, bytes)
+	local numbers = call('HMGET', q .. ':numbers', 'tasks_max', 'bytes_max', 'bytes')
+	local tasks_max, bytes_max = tonumber(numbers[1] or 0), tonumber(numbers[2] or 0)
+	if tasks_max > 0 and call('ZCARD', q .. ':queue') >= tasks_max then
+		refuse('EFULL', 'the queue is full: ' .. numbers[1] .. ' tasks wait')
+	end
+	if bytes_max > 0 and tonumber(numbers[3] or 0) + bytes > bytes_max then
+		refuse('EFULL', 'the queue is full: its tasks may have ' .. numbers[2] .. ' bytes')
+	end
+end
+
 -- id, token, kind, keep_ms, attempts_max, command, then names and contents of files.
 function F.submit(q, a)
 	local id, token, kind, keep_ms = a[1], a[2], a[3], a[4]
@@ -357,7 +376,14 @@ function F.submit(q, a)
 		refuse('ECLASS', 'there is no class ' .. kind .. ': the scheduler has ' ..
 			whole(classes) .. ' classes, from 0 on')
 	end
+	local bytes = #a[6]
+	for i = 7, #a do
+		bytes = bytes + #a[i]
+	end
+	check_room(q, bytes)
 	local number = whole(call('HINCRBY', q .. ':numbers', 'arrivals', 1))
+	call('HINCRBY', q .. ':numbers', 'bytes', bytes)
+	call('HSET', q .. ':sizes', id, bytes)
 	call('HSET', task, 'kind', kind, 'token', token, 'attempts', '0', 'attempts_max', a[5],
 		'command', a[6])
 	call('PEXPIRE', task, keep_ms)
@@ -433,7 +459,7 @@ local function trim_read(q, read_in, read_done)
 	call('XTRIM', q .. ':done', 'MINID', '~', read_done, 'LIMIT', TRIMMED)
 end
 
--- token, lease_ms, classes, effects_max: returns the epoch, the clock, the ends of q:in and q:done, how many
+-- token, lease_ms, classes, effects_max, tasks_max, bytes_max: returns the epoch, the clock, the ends of q:in and q:done, how many
 -- backends live; or, if another scheduler leads, how long its lease lasts.
 function F.lead(q, a)
 	local lease = call('GET', q .. ':lease:scheduler')
@@ -443,7 +469,8 @@ function F.lead(q, a)
 	local epoch = new_epoch(q)
 	call('SET', q .. ':lease:scheduler', a[1], 'PX', a[2])
 	call('SET', q .. ':epoch', epoch)
-	call('HSET', q .. ':numbers', 'classes', a[3], 'effects_max', a[4])
+	call('HSET', q .. ':numbers', 'classes', a[3], 'effects_max', a[4], 'tasks_max', a[5],
+		'bytes_max', a[6])
 	return {epoch, whole(now_us()), last_id(q .. ':in'), last_id(q .. ':done'),
 		whole(live_backends(q))}
 end

@@ -14,10 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define KEEP_NS (600 * BATON_SECOND)
 #define ATTEMPTS 3
 #define READ_MS 10000
+/* A submitter that waits for room asks again so often. */
+#define ROOM_FIRST_NS (BATON_SECOND / 100)
+#define ROOM_MAX_NS (BATON_SECOND / 4)
 
 static uint64_t keep_ms(const struct baton_redis_task *task)
 {
@@ -35,16 +39,10 @@ static int check_task(struct baton_redis *redis, const struct baton_redis_task *
 	return 0;
 }
 
-BATON_EXPORT int baton_redis_submit(struct baton_redis *redis, const struct baton_redis_task *task)
+static int submit_once(struct baton_redis *redis, const struct baton_redis_task *task)
 {
 	struct baton__redis_call call;
-	int error = check_task(redis, task);
 
-	if (!error && task->kind >= BATON_RULES_CLASSES_MAX && task->kind != BATON_RULES_DEFAULT &&
-	    task->kind != BATON_RULES_INTERACTIVE)
-		error = baton__redis_fail(redis, -EINVAL, "there is no such class");
-	if (error)
-		return error;
 	baton__redis_call_init(&call, "submit");
 	baton__redis_add_text(&call, task->id);
 	baton__redis_add_text(&call, task->token);
@@ -57,6 +55,30 @@ BATON_EXPORT int baton_redis_submit(struct baton_redis *redis, const struct bato
 		baton__redis_add(&call, task->files[i].data, task->files[i].size);
 	}
 	return baton__redis_do(redis, &call, NULL);
+}
+
+BATON_EXPORT int baton_redis_submit(struct baton_redis *redis, const struct baton_redis_task *task)
+{
+	uint64_t begin = baton__redis_clock();
+	uint64_t pause_ns = ROOM_FIRST_NS;
+	int error = check_task(redis, task);
+
+	if (!error && task->kind >= BATON_RULES_CLASSES_MAX && task->kind != BATON_RULES_DEFAULT &&
+	    task->kind != BATON_RULES_INTERACTIVE)
+		error = baton__redis_fail(redis, -EINVAL, "there is no such class");
+	if (!error)
+		error = submit_once(redis, task);
+	/* Ends: when there is room, at another error, or when the time is over. */
+	while (error == -EAGAIN && baton__redis_clock() - begin < task->room_timeout_ns) {
+		struct timespec pause = {.tv_nsec = (long)pause_ns};
+
+		if (nanosleep(&pause, NULL))
+			return baton__redis_fail(redis, -EINTR, "a signal came");
+		if (pause_ns < ROOM_MAX_NS)
+			pause_ns *= 2;
+		error = submit_once(redis, task);
+	}
+	return error;
 }
 
 /* A function that is called with id and token, and maybe how long the task is kept. */

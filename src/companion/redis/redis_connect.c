@@ -32,6 +32,7 @@ static const struct {
 	{"ECLASS", -EINVAL},
 	{"EPARTITIONS", -EINVAL},
 	{"EREADERS", -EAGAIN},
+	{"EFULL", -EAGAIN},
 	{"EFOREIGN", -EBADMSG},
 	{"WRONGTYPE", -EBADMSG},
 	{"OOM", -ENOMEM},

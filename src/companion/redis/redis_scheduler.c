@@ -170,6 +170,8 @@ static int campaign(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns
 	baton__redis_add_number(&call, scheduler->options.lease_ns / BATON__REDIS_MS);
 	baton__redis_add_number(&call, scheduler->options.rules.class_count);
 	baton__redis_add_number(&call, scheduler->options.effects_max);
+	baton__redis_add_number(&call, scheduler->options.queue_max);
+	baton__redis_add_number(&call, scheduler->options.queue_bytes_max);
 	error = baton__redis_do(scheduler->redis, &call, &reply);
 	if (!error && reply->elements > 2) {
 		error = rebuild(scheduler, reply);
