@@ -15,9 +15,8 @@
  * hold.used: A hold is in use while `_resource` is set. A hold that is not in use has `_how` 0: the
  *    short path sets `_resource` alone.
  * hold.granted: After the grant only the thread of the hold unshelves, once, in the release. Of
- *    the runner that leaves and the release, the second one goes on (turn.h). The thread does not
- *    wait for a runner that was stopped before it left. The thread touches nothing that the runner
- *    still touches then: neither _list nor the statistics.
+ *    the runner that leaves and the release, the second one goes on (turn.h). The runner may have
+ *    been stopped before it left: the thread touches neither _list nor the statistics.
  * hold.grant: One CAS on the future decides between the grant and a deadline, cancel or deadlock
  *    (claim; baton__cancel_decide; may_abort, cycle.c). The claim comes before the shelving.
  * hold.memory: A grant that may be withdrawn before it is unlinked lies in a node. A thread that
@@ -63,7 +62,6 @@ static void push_frame(struct baton_hold *hold, struct baton_resource *resource,
 {
 	struct baton__frame *frame = &hold->_frame;
 	const uint32_t depth = baton__depth(baton__self);
-
 	/* No function runs in this frame: it is as deep as the frame below. */
 	*frame = (struct baton__frame){
 		.below = baton__self->top,
@@ -178,7 +176,7 @@ static void pass_on(struct baton_resource *resource, uint32_t how)
 
 /* ---- Hooks and context ---- */
 
-/* Calls batch_begin or batch_end in a context of its own (hooks.c). */
+/* Calls batch_begin or batch_end (hooks.c). */
 static int hold_hook(struct baton_resource *resource, int (*hook)(struct baton_resource *resource))
 {
 	int status;
@@ -228,10 +226,10 @@ static int end_hold(struct baton_hold *hold, uintptr_t *link)
 	return status;
 }
 
-/* Begins a hold whose frame is the innermost; undoes the hold if batch_begin has failed. */
+/* Begins a hold whose frame is the innermost; undoes it if batch_begin has failed. */
 static int begin_hold_or_undo(struct baton_resource *resource, struct baton_hold *hold)
 {
-	int status = begin_hold(resource, hold);
+	const int status = begin_hold(resource, hold);
 
 	if (status)
 		(void)end_hold(hold, &baton__self->top);
@@ -318,8 +316,6 @@ static int await_here(struct baton_resource *resource)
 	baton__self->asks = NULL;
 	return error;
 }
-
-/* ---- A hold that waits ---- */
 
 /* The thread stands back from a busy resource, as a caller does (call.c), then lingers. */
 static bool take_when_idle(struct baton_resource *resource, struct baton_hold *hold,
