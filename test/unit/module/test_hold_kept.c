@@ -6,6 +6,7 @@
 #include <baton/hold.h>
 #include <baton/thread.h>
 
+static struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 static struct baton_hold hold = BATON_HOLD_INIT;
 
 static void *hold_topic(void *arg)
@@ -16,10 +17,7 @@ static void *hold_topic(void *arg)
 
 static void keeps_a_hold(void)
 {
-	struct baton_resource other;
-
 	MUST(baton_thread_attach() == 0);
-	baton_resource_init(&other, NULL);
 	BATON_IGNORE(baton_call(&other, hold_topic, NULL, NULL));
 }
 
