@@ -219,7 +219,7 @@ static int in_libuv(void)
 		return 1;
 	(void)uv_run(uv, UV_RUN_DEFAULT);
 	(void)pthread_join(thread, NULL);
-	(void)baton_source_stop(&animation);
+	BATON_IGNORE(baton_source_stop(&animation).met);
 	return uv_loop_close(uv) != 0;
 }
 

@@ -116,7 +116,7 @@ static void watch(struct session *session)
 static void unwatch(struct session *session)
 {
 	CHECK(epoll_ctl(epoll, EPOLL_CTL_DEL, session->fd, NULL) == 0);
-	(void)baton_timer_stop(&session->patience);
+	baton_timer_disarm(&session->patience);
 }
 
 /* A task of the session. */

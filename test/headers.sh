@@ -25,13 +25,17 @@ if [ "${1-}" = --must-use ]; then # compiler...
 	shift
 	# A dropped result is an error, one that is ignored is none, nor where results are optional.
 	dropped='baton_submit(resource, task);'
+	drops='int drops(struct baton_resource *resource, struct baton_task *task,
+		struct baton_timer *timer)'
 	ignored='BATON_IGNORE(baton_submit(resource, task));'
-	for call in "fails $dropped" "compiles $ignored" "-DBATON_OPTIONAL_RESULTS $dropped"; do
+	stop='baton_timer_stop(timer);'
+	for call in "fails $dropped" "compiles $ignored" "-DBATON_OPTIONAL_RESULTS $dropped" \
+		"fails $stop" "compiles BATON_IGNORE(${stop%;}.met);" \
+		"-DBATON_OPTIONAL_RESULTS $stop"; do
 		case $call in -D*) option=${call%% *} ;; *) option=-DNOTHING ;; esac
-		if printf '%s\n' '#include <baton.h>' \
-			'int drops(struct baton_resource *resource, struct baton_task *task);' \
-			'int drops(struct baton_resource *resource, struct baton_task *task)' \
-			"{ ${call#* } return 0; }" | "$@" "$option" - 2>/dev/null
+		if printf '%s\n' '#include <baton/all.h>' "$drops;" \
+			"$drops { (void)resource, (void)task, (void)timer; ${call#* } return 0; }" |
+			"$@" "$option" - 2>/dev/null
 		then
 			compiled=compiles
 		else

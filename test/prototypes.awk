@@ -7,8 +7,9 @@
 #   and its argument count as one.
 # - A function that is given a pointer says which pointers may not be NULL (attributes.h). The
 #   exceptions are given arrays that may be empty, or a value that is any pointer.
-# - A function that returns an int or an int64_t, which may be an error, is BATON_MUST_USE. The
-#   exceptions are in the file `optional`, each with its reason.
+# - A function that returns an int or an int64_t, which may be an error, or a struct baton_stopped,
+#   which says whose the memory is, is BATON_MUST_USE. The exceptions are in the file `optional`,
+#   each with its reason.
 # - An example in a comment does not drop the result of such a function.
 
 BEGIN {
@@ -50,13 +51,13 @@ function judge(text,	name, list, pairs, rest, parts)
 	if (text !~ /^static/ && list ~ /\*|_fn / && rest !~ /BATON_NONNULL/ && !(name in exempt))
 		complain(at, name " does not say which pointers may not be NULL: " \
 			"BATON_NONNULL, or BATON_NONNULL_AT(1, ...)")
-	if (text !~ /(^|[ \t])int(64_t)? baton_/)
+	if (text !~ /(^|[ \t])(int(64_t)?|struct baton_stopped) baton_/)
 		return
 	seen[name] = 1
 	if (text ~ /BATON_MUST_USE/)
 		must_use[name] = 1
 	if (text !~ /BATON_MUST_USE/ && !(name in may_drop))
-		complain(at, name " may return an error that nobody sees: BATON_MUST_USE, or " \
+		complain(at, name " may return what nobody sees: BATON_MUST_USE, or " \
 			"its line with a reason in " optional)
 	if (text ~ /BATON_MUST_USE/ && name in may_drop)
 		complain(at, name " is BATON_MUST_USE, and in " optional)
@@ -110,6 +111,7 @@ END {
 				": error = ..., or BATON_IGNORE(...)")
 	for (name in may_drop)
 		if (!(name in seen))
-			complain(optional, name " is no function that returns an int")
+			complain(optional, name " is no function that returns an int, or a " \
+				"struct baton_stopped")
 	exit bad
 }

@@ -141,8 +141,8 @@ static void *say_goodbye(void *arg)
 
 	/* Inside a task of their resource both calls are final: a run that is queued does
 	 * nothing. */
-	(void)baton_timer_stop(&session->keep_alive);
-	(void)baton_trigger_stop(&session->flush);
+	BATON_IGNORE(baton_timer_stop(&session->keep_alive).met);
+	BATON_IGNORE(baton_trigger_stop(&session->flush).met);
 	/* Deliveries that wait for a place are cancelled. Those in flight will not be
 	 * acknowledged. */
 	CHECK(baton_window_cancel(&session->window) == 0);

@@ -31,7 +31,7 @@ static int sink_readable(struct baton_io *io)
 		return 0;
 	}
 	/* The writer has closed its end. Stop comes before close. */
-	(void)baton_io_stop(io);
+	BATON_IGNORE(baton_io_stop(io).met);
 	(void)close(io->fd);
 	return baton_future_complete(&sink->ended, 0, NULL);
 }

@@ -28,7 +28,7 @@ static int client_is_silent(struct baton_timer *timer)
 	struct session *session = baton_container_of(timer, struct session, keep_alive);
 
 	/* Called in a task of the session, so `ping` will not run after this. */
-	(void)baton_timer_stop(&session->ping);
+	baton_timer_disarm(&session->ping);
 	session->closed = 1;
 	return 0;
 }

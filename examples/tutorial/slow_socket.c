@@ -75,7 +75,7 @@ static int session_writable(struct baton_io *io)
 
 	if (error == -EAGAIN)
 		return 0;
-	(void)baton_io_stop(io);
+	BATON_IGNORE(baton_io_stop(io).met);
 	/* The session goes on with its next message. */
 	return baton_detached_complete(&message->token, error, NULL);
 }

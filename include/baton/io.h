@@ -12,7 +12,7 @@
  *		struct session *session = baton_container_of(io, struct session, readable);
  *
  *		if (read(io->fd, ...) == 0) {	// under the baton of the session's resource
- *			baton_io_stop(io);
+ *			BATON_IGNORE(baton_io_stop(io).met);
  *			close(io->fd);
  *		}
  *		return 0;
@@ -153,7 +153,7 @@ BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BAT
  * Ownership: stop.h has the rule of memory.
  * Errors: stop_wait: -EDEADLK, -ETIMEDOUT, -ECHILD: stop.h.
  */
-struct baton_stopped baton_io_stop(struct baton_io *io) BATON_NONNULL;
+BATON_MUST_USE struct baton_stopped baton_io_stop(struct baton_io *io) BATON_NONNULL;
 struct baton_stopped baton_io_stop_then(struct baton_io *io, baton_stopped_fn stopped, void *arg)
 	BATON_NONNULL_AT(1, 2);
 BATON_MUST_USE int baton_io_stop_wait(struct baton_io *io) BATON_NONNULL;

@@ -273,9 +273,10 @@ BATON_MUST_USE int baton_source_start_after(struct baton_source *source,
  * is the negative error (EPIPE: BATON_STOP_CLOSED), and no function is called. Where the loop does
  * not exist, a stop meets NOTHING.
  */
-struct baton_stopped baton_source_stop(struct baton_source *source) BATON_NONNULL;
-struct baton_stopped baton_source_stop_then(struct baton_source *source, baton_stopped_fn stopped,
-                                            void *arg) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE struct baton_stopped baton_source_stop(struct baton_source *source) BATON_NONNULL;
+BATON_MUST_USE struct baton_stopped baton_source_stop_then(struct baton_source *source,
+                                                           baton_stopped_fn stopped, void *arg)
+	BATON_NONNULL_AT(1, 2);
 BATON_MUST_USE int baton_source_stop_wait(struct baton_source *source) BATON_NONNULL;
 BATON_MUST_USE int baton_source_stop_wait_until(struct baton_source *source,
                                                 uint64_t deadline_ns) BATON_NONNULL;

@@ -70,8 +70,10 @@ enum baton_stop {
 	BATON_STOP_RUNNING = 3,
 };
 
-/* The answer of a stop. (A struct, since stops once returned a bool or an int: a program that takes
- * the answer for one of these does not compile.) */
+/* The answer of a stop. The compiler warns where a program drops it, since the memory may still be
+ * baton's: where the program frees the memory later, BATON_IGNORE(x_stop(x).met). (A struct, since
+ * stops once returned a bool or an int: a program that takes the answer for one of these does not
+ * compile.) */
 struct baton_stopped {
 	enum baton_stop met;
 };

@@ -264,7 +264,7 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_
  * baton_resource_close_then(). The finaliser may free the timer, whatever the stop met, since the
  * finaliser is called after the tasks that wait in the queue.
  */
-struct baton_stopped baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
+BATON_MUST_USE struct baton_stopped baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
 struct baton_stopped baton_timer_stop_then(struct baton_timer *timer, baton_stopped_fn stopped,
                                            void *arg) BATON_NONNULL_AT(1, 2);
 void baton_timer_disarm(struct baton_timer *timer) BATON_NONNULL;

@@ -85,7 +85,7 @@ public:
 	}
 
 	/* What the stop met; baton/stop.h says when the timer may be destroyed. */
-	baton_stop stop() noexcept
+	[[nodiscard]] baton_stop stop() noexcept
 	{
 		return baton_timer_stop(this).met;
 	}

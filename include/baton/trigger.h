@@ -134,7 +134,7 @@ BATON_MUST_USE int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNU
  *
  * Corner cases. A pending run of a trigger is QUEUED, so a stop meets NOTHING, QUEUED or RUNNING.
  */
-struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
+BATON_MUST_USE struct baton_stopped baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
 struct baton_stopped baton_trigger_stop_then(struct baton_trigger *trigger,
                                              baton_stopped_fn stopped, void *arg)
 	BATON_NONNULL_AT(1, 2);

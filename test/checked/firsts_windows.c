@@ -238,7 +238,7 @@ FIRST(baton_io_stop_wait_until)
 
 FIRST(baton_io_stop)
 {
-	(void)baton_io_stop(&io);
+	BATON_IGNORE(baton_io_stop(&io).met);
 	watch();
 }
 

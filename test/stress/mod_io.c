@@ -57,7 +57,7 @@ static int run(struct baton_io *io)
 		report(NULL, NULL, "two watches of a resource run at once");
 	atomic_fetch_add(&watch->runs, 1);
 	if (!watch->private && random_one_in(random, 4))
-		(void)baton_io_stop(io);
+		BATON_IGNORE(baton_io_stop(io).met);
 	if (!sabotage_now(BREAK_MOD_IO))
 		atomic_fetch_sub(&places[watch->place].inside, 1);
 	if (watch->private && !atomic_exchange(&watch->told, true))
@@ -102,7 +102,7 @@ void watches_start(uint64_t *random, struct baton_executor *executor)
 void watches_end(void)
 {
 	for (uint32_t i = 0; i < WATCHES; i++)
-		(void)baton_io_stop(&watches[i].io);
+		BATON_IGNORE(baton_io_stop(&watches[i].io).met);
 	actor_busy("the end of the watches' resources", 0);
 	for (uint32_t i = 0; i < PLACES; i++) {
 		MUST(baton_resource_close(&places[i].resource) == 0);
@@ -131,7 +131,7 @@ void watch_shared(void)
 
 	switch (random_below(random, 5)) {
 	case 0:
-		(void)baton_io_stop(&watches[which].io);
+		BATON_IGNORE(baton_io_stop(&watches[which].io).met);
 		break;
 	case 1:
 		(void)!write(fds[which], &value, sizeof(value));

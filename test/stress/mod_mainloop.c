@@ -130,7 +130,7 @@ static int run(struct baton_source *source)
 	look_at_run(one);
 	/* A private one is waited for by its client: nobody else stops it. */
 	if (source->_config->again && !one->private && random_one_in(random, 2))
-		(void)baton_source_stop(source);
+		BATON_IGNORE(baton_source_stop(source).met);
 	if (!mod_stopping() && !one->private) {
 		if (random_one_in(random, STARTS_ONE_IN))
 			start(&shared[random_below(random, KINDS_ONCE)], random);

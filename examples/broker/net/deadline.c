@@ -130,7 +130,7 @@ void connection_watch(struct connection *connection)
 void connection_unwatch(struct connection *connection)
 {
 	/* A run that is queued comes before the finaliser, which frees the connection. */
-	(void)baton_timer_stop(&connection->deadline);
+	BATON_IGNORE(baton_timer_stop(&connection->deadline).met);
 }
 
 void connection_progress(struct connection *connection)

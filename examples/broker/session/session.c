@@ -23,7 +23,7 @@ static void session_finish(struct session *session)
 		return;
 	session->ended = true;
 	stats_uncount(&session->env->stats.sessions);
-	(void)baton_timer_stop(&session->expiry);
+	BATON_IGNORE(baton_timer_stop(&session->expiry).met);
 	delivery_end(session);
 	received_clear(&session->received);
 	clients_forget(session->clients, session);

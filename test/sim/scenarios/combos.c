@@ -90,7 +90,7 @@ static int count(struct baton_timer *unused)
 static int ends_session(struct baton_task *unused)
 {
 	BATON_IGNORE(baton_submit(&bounded, &filler)); /* or the timer's task does */
-	(void)baton_timer_stop(&timer);
+	BATON_IGNORE(baton_timer_stop(&timer).met);
 	told = runs;
 	sim_require(baton_resource_close_then(&bounded, &finaliser) == 0);
 	return 0;

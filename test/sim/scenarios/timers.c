@@ -286,7 +286,7 @@ static int frees(struct baton_task *unused)
 
 static int ends_session(struct baton_task *unused)
 {
-	(void)baton_timer_stop(&timer_a);
+	BATON_IGNORE(baton_timer_stop(&timer_a).met);
 	told = runs;
 	sim_require(baton_resource_close_then(&resources[0], &finaliser) == 0);
 	return 0;

@@ -346,7 +346,7 @@ static int put_io(void)
 	baton_io_init(&io, &resource, run_nothing);
 	MUST(baton_io_start(&io, ends[0], BATON_IO_READ) == 0);
 	until_submitted(&stats);
-	(void)baton_io_stop(&io);
+	BATON_IGNORE(baton_io_stop(&io).met);
 	resource_end(&resource);
 	MUST(close(ends[0]) == 0 && close(ends[1]) == 0);
 	return 0;

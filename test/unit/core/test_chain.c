@@ -169,7 +169,7 @@ static void trigger_init(struct link *link)
 	baton_trigger_init(&link->trigger, &link->resource, trigger_run);
 	baton_trigger_set_dropped(&link->trigger, trigger_cancelled);
 	if ((link - link->chain->links) % 2)
-		(void)baton_trigger_stop(&link->trigger);
+		BATON_IGNORE(baton_trigger_stop(&link->trigger).met);
 	baton_continuation_trigger(&link->continuation, &link->trigger);
 	baton_future_then(&link->future, &link->continuation);
 }

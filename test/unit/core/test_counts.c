@@ -88,12 +88,12 @@ static void case_end(const struct sort *sort)
 	if (one.made)
 		baton_future_unref(one.made);
 	if (sort->put == put_io) {
-		(void)baton_io_stop(&one.io);
+		BATON_IGNORE(baton_io_stop(&one.io).met);
 		(void)baton_manual_run(one.manual, 0);
 		MUST(close(one.ends[0]) == 0 && close(one.ends[1]) == 0);
 	}
 	if (one.timers) {
-		(void)baton_timer_stop(&one.timer);
+		BATON_IGNORE(baton_timer_stop(&one.timer).met);
 		MUST(baton_timers_destroy(one.timers) == 0);
 	}
 	resource_end(&one.resource);

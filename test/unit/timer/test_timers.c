@@ -371,7 +371,7 @@ static void *crowd_main(void *arg)
 
 		switch (rng_below(&state, 6)) {
 		case 0:
-			(void)baton_timer_stop(timer);
+			BATON_IGNORE(baton_timer_stop(timer).met);
 			break;
 		case 1:
 			baton_timer_disarm(timer);
