@@ -99,13 +99,31 @@ for header in include/baton/*.h; do
 	[ -z "$users" ] || complain "$name is experimental, and $users uses it"
 done
 
-# As man shows them: no line is too long for its column.
+# As man shows them: no line is too long for its column, no cell of a table is empty. A prototype
+# cannot be broken within a parameter, so the pages of functions are a little wider.
 if command -v groff >/dev/null 2>&1; then
-	for page in man1/baton-top.1 man7/baton.7 man7/baton-debugging.7 man7/baton-resource.7; do
-		! (cd "$manual" && groff -t -mdoc -Tutf8 -rLL=78n "$page" 2>&1 >/dev/null) |
-			grep . || complain "$page: groff complains, see above"
-	done
+	# shellcheck disable=SC2086 # words, on purpose
+	(cd "$manual" && for page in $pages; do
+		width=78n
+		[ "${page#man3/}" = "$page" ] || width=84n
+		groff -t -mdoc -Tutf8 -rLL=$width "$page" 2>&1 >/dev/null | sed "s|^|$page: |"
+	done) >"$tmp"
+	! grep . "$tmp" || complain "groff complains, see above"
 fi
+
+# No path of the building machine's is in a page.
+! grep -n "$manual" "$manual"/man[137]/* || complain "a page names the folder of its making"
+
+# A label, and a text, are once in a page.
+for page in $pages; do
+	sed -n 's/^[.]It Sy \([A-Z][a-z ]*\) :$/\1/p' "$manual/$page" | sort | uniq -d |
+		sed "s|^|$page: twice: |"
+done >"$tmp"
+! grep . "$tmp" || complain "say it once"
+
+# A class in C++ shows its members.
+! (cd "$manual" && grep -nE '(class|struct) .*[^:]: (public|private) .*;$' man7/baton-cxx-*.7) ||
+	complain "a class has no members"
 
 # The errors of each call are the same in its header and in test/faults.
 awk -v check=1 -f src/man/errors_table.awk src/base/error.c test/faults/contract.c \

@@ -55,8 +55,8 @@ struct baton_call_options {
  * return.
  * Errors: as for these functions: no function has been called, and `arg` is the caller's.
  *   -EINVAL     there is no function, or the lane is not below BATON_LANES_MAX.
- *   -ETIMEDOUT  a call's function was not entered within timeout_ns; or as in baton_submit().
- *   -ECANCELED  also: a call's tag was cancelled before its function was entered.
+ *   -ETIMEDOUT  a call's timeout_ns, or the bound's wait, was over before the function was entered.
+ *   -ECANCELED  the function was cancelled within this call: by a call's tag, say.
  *
  * Corner cases. later: the caller of a call waits meanwhile and does not help. Only where no other
  * thread can, the call runs the function here: if this thread alone drives the executor, if the

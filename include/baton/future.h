@@ -105,8 +105,8 @@ static inline bool baton_future_is_complete(const struct baton_future *future)
  * failed task; NULL if there was none. A promise and a detached task have the value with which they
  * were completed. Before completion the value is NULL.
  *
- * Returns: status: 0 (done), the task's status (failed), -ECANCELED (cancelled); before completion
- * -EAGAIN.
+ * Returns: status: 0: done. Another status: failed. -ECANCELED: the task was cancelled. -EAGAIN:
+ * the future is not complete.
  *
  * Thread safety: any thread. Blocking: never.
  */
@@ -163,6 +163,7 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * the entered task completes the helper's future before the task itself returns (by its own token,
  * by baton_batch_flush()), and then waits for the helper's thread.
  */
+#define BATON_HELPING_MAX 32
 BATON_MUST_USE int baton_future_wait(struct baton_future *future) BATON_NONNULL;
 BATON_MUST_USE int baton_future_wait_until(struct baton_future *future,
                                            uint64_t deadline_ns) BATON_NONNULL;
@@ -229,8 +230,6 @@ struct baton_deadlock_link {
 size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max);
 
 #define BATON_WAIT_ANY_MAX 127
-#define BATON_HELPING_MAX 32
-
 /*
  * any: waits until one of `count` futures (at most BATON_WAIT_ANY_MAX) is complete, and puts the
  * index of the first complete future in the array into `*index`. all: waits until all of them are
@@ -241,6 +240,7 @@ size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max)
  * Errors: as baton_future_wait(). -EDEADLK: of the incomplete futures none (any), or not all (all),
  * can ever complete. -EINVAL: count is 0 or too large (any). -ETIMEDOUT.
  */
+#define BATON_WAIT_ANY_MAX 127
 BATON_MUST_USE int baton_future_wait_any(struct baton_future *const *futures, size_t count,
                                          size_t *index);
 BATON_MUST_USE int baton_future_wait_any_until(struct baton_future *const *futures, size_t count,

@@ -409,7 +409,7 @@ public:
 	}
 
 #if BATON_HAS_COROUTINES
-	/* `co_await length.on(session)`: see coroutine.hpp. */
+	/* `co_await length.on(session)`: see await.hpp. */
 	[[nodiscard]] detail::on_resource<T> on(resource &where) noexcept;
 	[[nodiscard]] detail::on_executor<T> on(baton_executor *where) noexcept;
 #endif

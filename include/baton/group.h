@@ -92,7 +92,8 @@ void baton_group_leave_with(struct baton_group *group, int status) BATON_NONNULL
  *
  * Thread safety: any thread. Blocking: yes. While a waiter registers itself, for a few
  * instructions, it counts as a member.
- * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -ENOMEM.
+ * Errors: -ETIMEDOUT: the deadline has passed. About 100 bytes stay with the group then, until its
+ * count is zero. -ENOMEM.
  */
 BATON_MUST_USE int baton_group_wait(struct baton_group *group) BATON_NONNULL;
 BATON_MUST_USE int baton_group_wait_until(struct baton_group *group,

@@ -3,7 +3,7 @@
  * A hold is a bracket instead of a function: between baton_hold() and baton_release() the calling
  * thread has the resource's baton. This is the step from a mutex to baton that needs no rewriting.
  *
- * Experimental: may change without a table in CHANGES until a program from a real need uses it.
+ *	struct baton_hold hold = BATON_HOLD_INIT;
  *
  *	if (baton_hold(&account->resource, &hold))
  *		return 1;
@@ -119,13 +119,14 @@ struct baton_hold {
  *
  * Thread safety: any thread, also inside tasks. Blocking: yes.
  * Ownership: hold and resource must live until the release.
- * Errors: nothing is held: -EALREADY: the hold is in use. -EPIPE: the resource is closed. (A hold
- * that waited when it was closed is served.) -ETIMEDOUT. -ECANCELED: cancel_pending, a bound that
- * drops, or the shutdown of the executor. -EDEADLK: this thread holds the resource, or the wait
- * would close a cycle of waits, or as for baton_future_wait(). -EAGAIN, -ETIMEDOUT, -EDEADLK: as
- * the resource's bound says (bound.h). -EPERM: the resource is executor-bound, and this thread is
- * not the executor's. -ESHUTDOWN: the executor takes no more jobs. -ENOMEM: with a deadline, or
- * inside a task or hold, or at the thread's first use. What batch_begin returned.
+ * Errors: nothing is held: -EALREADY: the hold is in use. -EPIPE: the resource was closed before
+ * the hold began to wait. -ETIMEDOUT: the deadline has passed, or the bound's wait has lasted too
+ * long (bound.h). -EAGAIN: the resource's bound is reached (bound.h). -ECANCELED: cancel_pending, a
+ * bound that drops, or the shutdown of the executor. -EDEADLK: this thread holds the resource, or
+ * the wait would close a cycle of waits, or as for baton_future_wait(). -EPERM: the resource is
+ * executor-bound, and this thread is not the executor's. -ESHUTDOWN: the executor takes no more
+ * jobs. -ENOMEM: with a deadline, or inside a task or hold, or at the thread's first use. What
+ * batch_begin returned.
  */
 BATON_MUST_USE int baton_hold(struct baton_resource *resource,
                               struct baton_hold *hold) BATON_NONNULL;
@@ -137,8 +138,8 @@ BATON_MUST_USE int baton_hold_until(struct baton_resource *resource, struct bato
  * their addresses: all or none. `holds`: an array of `count` holds that are not in use; holds[i] is
  * that of resources[i]. Each is released by baton_release(), in any order.
  *
- * Thread safety, Blocking, Ownership: as for baton_hold(). The batons taken first are held while
- * the thread waits for the others.
+ * Thread safety: any thread, also inside tasks. Blocking: yes. The batons taken first are held
+ * while the thread waits for the others. Ownership: as for baton_hold().
  * Errors: nothing is held: -EINVAL: a resource is named twice, `count` is 0 or above the maximum.
  * Else as for baton_hold() of one of the resources.
  */

@@ -251,7 +251,8 @@ BATON_MUST_USE int baton_pool_shutdown_now(struct baton_pool *pool,
 /*
  * Waits, after baton_pool_shutdown() or baton_pool_shutdown_now(), until all workers have ended, or
  * until `deadline_ns` (time.h).
- * Errors: -EDEADLK from a worker of this pool, -ETIMEDOUT, -EINVAL (no shutdown was asked for).
+ * Errors: -EDEADLK: from a worker of this pool. -ETIMEDOUT: the deadline has passed. -EINVAL: no
+ * shutdown was asked for.
  */
 BATON_MUST_USE int baton_pool_await(struct baton_pool *pool) BATON_NONNULL;
 BATON_MUST_USE int baton_pool_await_until(struct baton_pool *pool,

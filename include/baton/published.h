@@ -47,8 +47,8 @@ extern "C" {
 #endif
 
 /*
- * A published pointer. Its members are private. It is the caller's memory until
- * baton_published_deinit() has returned.
+ * A pointer to the object that readers see, and to those that it has replaced. Its members are
+ * private. It is the caller's memory until baton_published_deinit() has returned.
  */
 struct baton_published {
 	struct baton_retired *_object;

@@ -390,7 +390,7 @@ BATON_MUST_USE int baton_redis_backend_conclude(
 
 struct baton_redis_reader;
 
-/* Which reader of effects to create. */
+/* Which reader it is, and whose effects it reads. */
 struct baton_redis_reader_options {
 	const char *name; /* as an id. Not NULL */
 	bool remote;      /* reads the effects of the space of this name (remote.h) */

@@ -255,7 +255,8 @@ const char *baton_resource_name(const struct baton_resource *resource) BATON_NON
  *   -ESHUTDOWN  no thread would run the task: its executor has shut down, say.
  *   -EINVAL     the task's future is not fresh.
  *   -EAGAIN     the resource's bound is reached (bound.h).
- *   -ETIMEDOUT, -EDEADLK  the bound's wait has lasted too long, or cannot end.
+ *   -ETIMEDOUT  the bound's wait has lasted too long.
+ *   -EDEADLK    the bound's wait cannot end.
  *   -ECANCELED  another thread has cancelled the task's future during this call.
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
  *
@@ -341,7 +342,7 @@ typedef void *(*baton_call_fn)(void *arg);
  *   -EPIPE, -ESHUTDOWN  as for baton_submit().
  *   -EDEADLK    this thread, or a caller for which it runs, holds the resource's baton; or the wait
  *               would close a cycle (future.h); or calls have nested BATON_CALLING_MAX deep.
- *   -EAGAIN     try_call: the resource is busy. call: the bound of the busy resource is reached.
+ *   -EAGAIN     the resource is busy (try_call), or its bound is reached (call).
  *   -ETIMEDOUT  the wait of a bound has lasted too long (bound.h).
  *   -ECANCELED  a cancel_pending, or a shutdown_now of the executor, met the waiting call; or the
  *               bound dropped it.

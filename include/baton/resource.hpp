@@ -248,7 +248,7 @@ public:
 	template <class F> future<std::invoke_result_t<std::decay_t<F>>> async_later(F &&callable);
 
 #if BATON_HAS_COROUTINES
-	/* `co_await topic.enter()`, `co_await topic.after(time)`: see coroutine.hpp. */
+	/* `co_await topic.enter()`, `co_await topic.after(time)`: see await.hpp. */
 	[[nodiscard]] entering enter() noexcept;
 	[[nodiscard]] entering enter(std::error_code &error) noexcept;
 	[[nodiscard]] entering enter_later() noexcept;

@@ -251,7 +251,7 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_
  * Thread safety: any thread.
  * Blocking: disarm: never. stop_wait: yes. stop and stop_then: like a short mutex.
  * Ownership: stop.h has the rule of memory.
- * Errors: stop_wait: -EDEADLK, -ETIMEDOUT, -ECHILD: stop.h.
+ * Errors: stop_wait: -EDEADLK, -ECHILD: stop.h. -ETIMEDOUT: the deadline has passed.
  *
  * Corner cases. stop and stop_then wait while another thread changes the wheel, or hands this very
  * timer to the resource in whose task they are called; no function of yours runs during that time.

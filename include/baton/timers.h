@@ -95,7 +95,7 @@ BATON_MUST_USE int baton_timers_default(struct baton_timers **timers) BATON_NONN
  * Call it before baton_pool_default_destroy().
  *
  * Errors: -EBUSY: a timer's run is queued or under way; the wheel is closed. Await the timer's
- * resource, and call again. The errors of close, except -EALREADY: nothing happens.
+ * resource, and call again. -EDEADLK, -EBUSY: as baton_timers_close(): nothing happens.
  */
 BATON_MUST_USE int baton_timers_default_destroy(void);
 
@@ -157,9 +157,8 @@ BATON_MUST_USE int64_t baton_timers_advance(struct baton_timers *timers,
 BATON_MUST_USE int64_t baton_timers_advance_to(struct baton_timers *timers,
                                                uint64_t time_ns) BATON_NONNULL;
 
-#define BATON_TIMERS_LATE_BUCKETS 24
-
 /* What a wheel has done since it was created. */
+#define BATON_TIMERS_LATE_BUCKETS 24
 struct baton_timers_stats {
 	uint64_t armed; /* placed in the wheel: arms, save those that only moved a deadline back */
 	uint64_t fired; /* expired, and submitted */

@@ -130,7 +130,7 @@ BATON_MUST_USE int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNU
  * `dropped`.
  * Ownership: stop.h has the rule of memory. A fire that is under way uses the trigger: wait for its
  * return before you free.
- * Errors: stop_wait: -EDEADLK, -ETIMEDOUT, -ECHILD: stop.h.
+ * Errors: stop_wait: -EDEADLK, -ECHILD: stop.h. -ETIMEDOUT: the deadline has passed.
  *
  * Corner cases. A pending run of a trigger is QUEUED, so a stop meets NOTHING, QUEUED or RUNNING.
  */

@@ -38,7 +38,7 @@ in_body {
 		in_body = 0
 	next
 }
-/^\t*\{$/ && previous !~ /^(class|struct|template <class [A-Z]> class) / {
+/^\t*\{$/ && previous !~ /^(template <.*> )?(class|struct) / {
 	indent = $0
 	sub(/\{$/, "", indent)
 	if (indent == "" && previous == "")

@@ -29,11 +29,12 @@ function list_errors(i,	k, text, n, lines, at, part, inside)
 	name_others(i, text)
 }
 
-# Cuts where a new error begins: at a list's row, after a full stop or a semicolon.
-function name_errors(i, text,	n, parts, k, named, when)
+# Cuts where a new error begins: at a list's row, after a full stop, a semicolon, or the bracket
+# that says when: "-EX (when), -EY (when)". An error's text is one sentence.
+function name_errors(i, text,	n, parts, k, named, when, rest)
 {
 	gsub(/[ \t]+/, " ", text)
-	gsub(/[.;:] -E/, "&\n-E", text)
+	gsub(/([.;:]|\),?|[.]\)) -E/, "&\n-E", text)
 	gsub(/-E\n/, "\n", text)
 	n = split(text, parts, "\n")
 	for (k = 1; k <= n; k++) {
@@ -44,13 +45,15 @@ function name_errors(i, text,	n, parts, k, named, when)
 		if (match(when, /^ ?-E[A-Z]+(,? (and|or)? ?-E[A-Z]+)*/)) {
 			named = substr(when, RSTART, RLENGTH)
 			when = substr(when, RSTART + RLENGTH)
-			sub(/^:? /, "", when)
+			sub(/^[:;,]? /, "", when)
 		}
 		sub(/[.;:]? ?$/, "", when)
-		sub(/^[.] .*/, "", when)
-		sub(/[.] (With|The same|Otherwise|If|No|Others?|See also|Asserts) .*/, "", when)
+		rest = when
+		sub(/[.] .*/, "", when)
+		if (when ~ /^\([^()]*\),?$/)
+			when = substr(when, 2, index(when, ")") - 2)
 		name_each(i, named, when)
-		name_each(i, when, "") # what a sentence names in passing
+		name_each(i, rest, "") # what a sentence names in passing
 	}
 }
 

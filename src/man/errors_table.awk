@@ -118,8 +118,21 @@ function found_when(call, error, depth,	n, parts, k, text)
 	return (call, error) in names ? "-" : ""
 }
 
+# Is what a header says of an error a sentence of that error alone?
+function is_cut(text)
+{
+	return text ~ /-E[A-Z]|[.] |^[(,;:]|[,;:]$/ || text == ""
+}
+
 function compare(	k, n, parts, j, bad, place)
 {
+	for (place in when) {
+		split(place, parts, SUBSEP)
+		if ((place in has) && when[place] != "" && is_cut(when[place])) {
+			print parts[1] ": of " parts[2] " its header says: " when[place]
+			bad = 1
+		}
+	}
 	for (k = 1; k <= calls; k++) {
 		n = split(errors[call_at[k]], parts, / /)
 		for (j = 1; j <= n; j++)
@@ -188,6 +201,8 @@ function print_table(	k, j, n, parts, header, text, both)
 			if (text == "" || text == "-")
 				text = parts[j] in always ? "see baton/thread.h" : \
 					meaning[parts[j]]
+			if (text ~ /^[a-z_]+[.]h$/)
+				text = "see baton/" text
 			print ".It Er " quoted(parts[j]) (both && parts[j] == "-ENOMEM" ? \
 				" , \\-ECHILD" : "") "\n" quoted(text)
 		}

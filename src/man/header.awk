@@ -140,13 +140,20 @@ function ended(text,	copy, opens, closes)
 	return opens ? text ~ /}[ \t]*;?$|}[^;{}]*;/ : copy ~ /;[ \t]*$/
 }
 
-function add_macro(i, text)
+# macro[i, k], its name and parameters; macro_value[i, k], a number or an expression of one.
+function add_macro(i, text,	rest, k)
 {
 	if (text !~ /^#define (BATON|baton)_[A-Za-z_0-9]+/)
 		return
 	sub(/^#define /, "", text)
 	match(text, /^[A-Za-z_0-9]+(\([^)]*\))?/)
+	rest = substr(text, RLENGTH + 1)
 	text = substr(text, RSTART, RLENGTH)
+	if (text ~ /^BATON__/)
+		return
+	for (k = 1; k <= macros[i]; k++)
+		if (macro[i, k] == text) # of another compiler
+			return
 	if (text ~ /^baton_.*[(][.][.][.][)]$/) # in place of the function of its name (inline.h)
 		return
 	if (text ~ /^baton_.*[(]/) { # used as a function
@@ -154,7 +161,10 @@ function add_macro(i, text)
 		name[i, functions[i]] = substr(text, 1, index(text, "(") - 1)
 		return
 	}
+	sub(/[ \t]*\/\*.*/, "", rest)
+	gsub(/[ \t]+/, " ", rest)
 	macro[i, ++macros[i]] = text
+	macro_value[i, macros[i]] = text !~ /\(/ && rest !~ /[{]|__|,/ ? substr(rest, 2) : ""
 }
 
 function add_declaration(i, text,	flat, at)

@@ -34,7 +34,18 @@ done
 names=$html/names.txt
 for page in "$manual"/man[137]/*.[137]; do
 	awk -v page="${page##*/}" '
-	/^[.]so / {exit}
+	/^[.]so man3/ {exit}
+	# A constant that its header explains.
+	/^[.]so / {
+		name = page
+		sub(/[.]3$/, "", name)
+		page = $2
+		sub(/man7./, "", page)
+		header = page
+		sub(/[.]7$/, "", header)
+		print name "|3|" page ".html|" "see " header "(7)"
+		exit
+	}
 	/^[.]Nm / && !described {
 		name = $2
 		gsub(/\\/, "", name)

@@ -32,10 +32,10 @@ done
 
 # baton(7) lists the headers' pages, each with the line that its NAME section has.
 for name in $names; do
-	! grep -q '^ \* Experimental: ' "include/baton/$name.h" || set -- "; experimental"
+	mark=
+	! grep -q '^ \* Experimental: ' "include/baton/$name.h" || mark="; experimental"
 	printf '.It Xr baton\\-%s 7\n%s%s\n' "$name" \
-		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")" "${1-}"
-	set --
+		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")" "$mark"
 done >"$manual/headers"
 
 # A page for each header of C++, and their list in baton-cxx(7).

@@ -67,12 +67,12 @@ function list_pages(i,	k)
 	if (has_type_page(i))
 		for (k = 1; k <= types[i]; k++)
 			print "3/" type_name(type[i, k]) ".3"
+	for (k = 1; k <= macros[i]; k++)
+		print "3/" macro_name(i, k) ".3"
 	if (!functions[i])
 		return
 	for (k = 1; k <= functions[i]; k++)
 		print "3/" name[i, k] ".3"
-	for (k = 1; k <= macros[i]; k++)
-		print "3/" macro_name(i, k) ".3"
 	for (k = 1; k <= types[i]; k++)
 		if (is_linked(i, k))
 			print "3/" type_name(type[i, k]) ".3"
@@ -117,7 +117,7 @@ function write_function_page(i,	k, first, named, saved)
 	for (k = 1; k <= functions[i]; k++)
 		write_prototype(proto[i, k], name[i, k])
 	for (k = 1; k <= macros[i]; k++)
-		write_macro(macro[i, k])
+		write_macro(i, k)
 	for (k = 1; k <= types[i]; k++)
 		write_literal(without_comments(public_part(type[i, k])))
 	put(".Sh DESCRIPTION")
@@ -136,12 +136,12 @@ function write_function_page(i,	k, first, named, saved)
 	see_also()
 	close(page)
 	for (k = 2; k <= functions[i]; k++)
-		write_link(name[i, k], first)
+		write_link(name[i, k], "man3/" first ".3")
 	for (k = 1; k <= macros[i]; k++)
-		write_link(macro_name(i, k), first)
+		write_link(macro_name(i, k), "man3/" first ".3")
 	for (k = 1; k <= types[i]; k++)
 		if (is_linked(i, k))
-			write_link(type_name(type[i, k]), first)
+			write_link(type_name(type[i, k]), "man3/" first ".3")
 }
 
 function say_experimental()
@@ -173,7 +173,7 @@ function with_threads(text, is_function,	k)
 function write_link(from, to,	file)
 {
 	file = out "/man3/" from ".3"
-	print ".so man3/" to ".3" >file
+	print ".so " to >file
 	close(file)
 }
 
@@ -205,12 +205,12 @@ function write_prototype(text, function_name,	at, result, arguments, k, nested, 
 	put(".Fc")
 }
 
-function write_macro(text,	at, parameters, n, parts, k)
+function write_macro(i, which,	text, at, parameters, n, parts, k)
 {
+	text = macro[i, which]
 	at = index(text, "(")
 	if (!at) {
-		put(".Pp")
-		put(".Dv " text)
+		put(".Fd #define " defined(i, which))
 		return
 	}
 	parameters = substr(text, at + 1, length(text) - at - 1)
@@ -219,6 +219,31 @@ function write_macro(text,	at, parameters, n, parts, k)
 	for (k = 1; k <= n; k++)
 		put(".Fa " parts[k])
 	put(".Fc")
+}
+
+function defined(i, k)
+{
+	return macro[i, k] (macro_value[i, k] == "" ? "" : " " escaped(macro_value[i, k]))
+}
+
+# The constants of the header that are on no other page, each with its value and what it is.
+function write_constants(	i, k, any)
+{
+	for (i = 1; i <= items; i++) {
+		if (functions[i] || has_type_page(i) || !macros[i])
+			continue
+		if (!any++) {
+			put(".Sh CONSTANTS")
+			put(".Bl -tag -width Ds")
+		}
+		for (k = 1; k <= macros[i]; k++) {
+			put(".It Sy \"" defined(i, k) "\"")
+			write_link(macro_name(i, k), "man7/baton-" header ".7")
+		}
+		member_text(docs[i])
+	}
+	if (any)
+		put(".El")
 }
 
 # The code in the header's first comment goes to the page's end, so that its text is on one screen.
@@ -238,19 +263,7 @@ function write_header_page(	i, k, any, saved)
 	write_text(before_corners(title))
 	keep_examples = 0
 	saved = corners
-	any = 0
-	for (i = 1; i <= items; i++) {
-		if (functions[i] || types[i] || !macros[i])
-			continue
-		if (!any++)
-			put(".Sh CONSTANTS")
-		else
-			put(".Pp")
-		if (docs[i] != "")
-			write_text(docs[i])
-		for (k = 1; k <= macros[i]; k++)
-			write_macro(macro[i, k])
-	}
+	write_constants()
 	any = 0
 	for (i = 1; i <= items; i++)
 		for (k = 1; has_type_page(i) && k <= types[i]; k++) {

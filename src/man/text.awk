@@ -17,8 +17,8 @@ function guarded(text)
 	return text ~ /^[.']/ ? "\\&" text : text
 }
 
-# The first sentence, as the line after the name.
-function summary(text,	at)
+# The first sentence, as the line after the name; without a bracket that the sentence leaves open.
+function summary(text,	at, copy)
 {
 	sub(/\n\n.*/, "", text)
 	sub(/\n[ \t].*/, "", text)
@@ -26,6 +26,9 @@ function summary(text,	at)
 	at = match(text, /[.;?]( |$)/)
 	if (at)
 		text = substr(text, 1, at - 1)
+	copy = text
+	if (gsub(/\(/, "", copy) > gsub(/\)/, "", copy))
+		sub(/ *\([^()]*$/, "", text)
 	gsub(/`/, "", text)
 	gsub(/\(\)/, "", text)
 	if (text !~ /^[A-Z]+[A-Z_]/)
@@ -197,8 +200,8 @@ function write_figure(text,	n, lines, k, shown, row, tag, width)
 
 # A table, for tbl(1). A line continues the row above if its first cell is empty or indented
 # further, or if all its other cells are empty. The columns share the width of a screen.
-function table(lines, n,	k, j, m, cells, rows, columns, cell, width, widest, sum, shown, \
-	indent)
+function table(lines, n,	k, j, m, cells, rows, columns, cell, width, widest, longest, \
+	words, sum, shown, indent)
 {
 	match(lines[1], /^ */)
 	indent = RLENGTH
@@ -227,19 +230,31 @@ function table(lines, n,	k, j, m, cells, rows, columns, cell, width, widest, sum
 		for (k = 1; k <= rows; k++)
 			if (length(cell[k, j]) > widest[j])
 				widest[j] = length(cell[k, j])
+		longest[j] = 0
+		for (k = 1; k <= rows; k++) {
+			m = split(cell[k, j], words, / /)
+			while (m)
+				longest[j] = longer(longest[j], length(words[m--]))
+		}
 		sum += widest[j] > 30 ? 30 : widest[j]
 	}
 	shown = ".Pp\n.TS\n"
 	for (j = 1; j <= columns; j++) {
 		width = widest[j] > 30 ? 30 : widest[j]
-		width = sum > 64 ? int(width * 64 / sum) : width
+		width = longer(sum > 64 ? int(width * 64 / sum) : width, longest[j])
 		shown = shown "lw(" width "n)" (j < columns ? " " : ".\n")
 	}
 	for (k = 1; k <= rows; k++)
 		for (j = 1; j <= columns; j++)
-			shown = shown "T{\n" guarded(styled(cell[k, j])) \
+			shown = shown "T{\n" \
+				(cell[k, j] == "" ? "\\&" : guarded(styled(cell[k, j]))) \
 				(j < columns ? "\nT}\t" : "\nT}\n")
 	return shown ".TE\n"
+}
+
+function longer(a, b)
+{
+	return a > b ? a : b
 }
 
 function write_labels(	k, any)
