@@ -14,7 +14,7 @@
  * (companion/redis/queue.lua), which happens whole or not at all, and refuses a caller whose epoch
  * is over. So any process may be killed or frozen at any time:
  *   submitter  its tasks run all the same; what nobody keeps alive is deleted after 600 s.
- *   scheduler  another leads after 3 s at most, and rebuilds its state from the server's. What the
+ *   scheduler  another leads after 4 s at most, and rebuilds its state from the server's. What the
  *              old one still sends is refused.
  *   backend    its task waits again at its old place, and starts again; after `attempts` backends
  *              were lost, the task fails. What the old one still sends is refused (-ESTALE).
@@ -32,6 +32,14 @@
  * in the order of arrival, and starts tasks after the first page. Estimates are told after all
  * else, 10,000 a second at most; a task is told another one when it has moved by more than a tenth
  * of the wait. The server needs some 1 KB for a waiting task, the leader 500 bytes.
+ *
+ * Clocks: the server's clock may jump, or be another machine's after a fail-over. Leases and lives
+ * are spans of the queue's own clock, which the leader's sweeps let pass, and which stands still
+ * while nobody leads. A candidate leads when it has not seen a renewal for as long as the other's
+ * lease lasts. No key expires. So a jump ends no lease and no life; a lease lasts at most one lease
+ * of the scheduler longer. What remains: a read that waits when the clock is set back is given up
+ * after `timeout_ns`, and then asked again; a server that loses its last second, and whose clock is
+ * set back too, may give an epoch a second time. Nodes of remote.h go by the server's clock.
  *
  * Memory: when the server has reached its `maxmemory`, submit returns -ENOMEM; all other calls
  * work, so that the queue drains, and takes tasks again. (Not so on a server older than Redis 7,

@@ -18,6 +18,7 @@
 #define PATIENCE_NS (60 * BATON_SECOND)
 
 uint64_t lease_factor = 4;
+const char *server_skew;
 
 static uint64_t clock_ns(void)
 {
@@ -46,6 +47,10 @@ static _Noreturn void run_server(const struct server *server, const char *const 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (; arguments && *arguments; arguments++)
 		argv[argc++] = *arguments;
+	if (server_skew) {
+		setenv("SKEW", server_skew, 1);
+		setenv("LD_PRELOAD", "build/redis/skew.so", 1);
+	}
 	/* It warns before its log is open. */
 	dup2(open("/dev/null", O_WRONLY), 1);
 	execvp(argv[0], (char **)(uintptr_t)argv);

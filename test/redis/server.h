@@ -21,6 +21,9 @@ struct server {
 	pid_t pid;
 };
 
+/* If not NULL, a file with the ns by which the clock of the servers is off (skew/skew.c). */
+extern const char *server_skew;
+
 /* Starts redis-server, and waits until it answers. `arguments`: more of its options, or NULL. */
 void server_start(struct server *server, const char *const *arguments);
 /* The same again, with the data that are there. */

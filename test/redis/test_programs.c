@@ -438,7 +438,7 @@ Test(programs, what_the_server_refuses_is_said_and_is_not_a_status_of_a_job)
 	server_text(&server, "DEL {baton}:queue");
 	server_text(&server, "CONFIG SET maxmemory 1");
 	self = start_plain(0);
-	fails(&self, NO_REDIS, "OOM");
+	fails(&self, NO_REDIS, "memory is full");
 	server_text(&server, "CONFIG SET maxmemory 0");
 	server_text(&server, "REPLICAOF 127.0.0.1 1");
 	self = start_plain(0);

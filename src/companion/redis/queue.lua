@@ -16,14 +16,20 @@
 --   q:orders:N         stream: what backend N is told
 --   q:effects          stream {id, epoch, data}
 --   q:readers          hash name -> up to which effect the reader has acknowledged
---   q:lease:scheduler  token of the scheduler that leads, expires; q:epoch: its epoch
+--   q:lease:scheduler  token:lease:renewals of the scheduler that leads; q:epoch: its epoch
 --   q:held:N           set: the ids that q:run gives to backend N
---   q:backends         zset name -> when its lease ends (ms)
---   q:backend:N        hash, expires with the lease
+--   q:backends         zset name -> when its lease ends, in ms of the queue's clock
+--   q:backend:N        hash: its address
+--   q:kept             zset id -> until when its submitter keeps it, in ms of the queue's clock
 --   q:sizes            hash id -> bytes of command and files, of each task that is not over
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes, how many
 --                      effects are kept, and how many were dropped; how many tasks may wait, how
---                      many bytes tasks may have, and how many they have
+--                      many bytes tasks may have, and how many they have; the queue's clock
+--
+-- The queue's clock does not jump when the server's does: its time passes with the leader's sweeps,
+-- each of which says how long the leader, by its own clock, has waited since the last. Between two
+-- sweeps the server's clock is added, at most a lease. Without a leader the queue's time stands
+-- still. No key expires by the server's clock.
 --
 -- A record of q:run is kind:assigned:epoch:started:number:owner. The owner is '' until a backend
 -- takes the task. An epoch is at least the server's clock, so that no epoch is used twice, not even
@@ -37,9 +43,9 @@ local READERS = 64
 local PAGE = 500 -- tasks that a new leader reads at once
 local RUNS = 250 -- the same of those that run: a small hash is read whole
 local TRIMMED = 500 -- entries of a stream that one call deletes
-local LOOK = 32 -- the waiting tasks that a sweep looks at
+local DUE = 64 -- the tasks that nobody keeps that a sweep ends
 local HELD, PASSED = 32, 32 -- of one lost backend in one call; mostly it has one task, or one entry
-local LOST = 400 -- a sweep that has touched so many entries leaves other lost backends to the next
+local LOST = 350 -- a sweep that has touched so many entries leaves other lost backends to the next
 local KEPT_MS = 60000 -- a task that runs is kept at least so long
 
 local TYPES = {
@@ -47,6 +53,7 @@ local TYPES = {
 	[':done'] = 'stream', [':numbers'] = 'hash', [':epoch'] = 'string',
 	[':backends'] = 'zset', [':lease:scheduler'] = 'string', [':effects'] = 'stream',
 	[':readers'] = 'hash', [':sizes'] = 'hash',
+	[':kept'] = 'zset',
 }
 
 -- redis.call is not there yet while the library loads.
@@ -65,6 +72,21 @@ end
 local function now_us()
 	local time = call('TIME')
 	return time[1] * 1000000 + time[2]
+end
+
+-- The queue's clock, in us.
+local function clock_us(q)
+	local clock = call('HMGET', q .. ':numbers', 'clock', 'wall', 'cap')
+	local passed = now_us() - tonumber(clock[2] or 0)
+	return tonumber(clock[1] or 0) + math.max(math.min(passed, tonumber(clock[3] or 0)), 0)
+end
+
+local function set_clock(q, us, cap)
+	call('HSET', q .. ':numbers', 'clock', whole(us), 'wall', whole(now_us()), 'cap', whole(cap))
+end
+
+local function in_ms(q, ms)
+	return whole(clock_us(q) / 1000 + tonumber(ms))
 end
 
 local function check_types(q, types)
@@ -173,6 +195,19 @@ local function over(q, id, what, value, text, epoch)
 	done(q, 'over', id, number)
 end
 
+-- The task is kept for so long from now on, if it is not kept longer already.
+local function keep_at_least(q, id, ms)
+	call('ZADD', q .. ':kept', 'GT', in_ms(q, ms), id)
+end
+
+local function drop_note(q, id)
+	call('ZREM', q .. ':kept', id)
+	if call('TYPE', q .. ':note:' .. id).ok ~= 'stream' then
+		return 0
+	end
+	return call('DEL', q .. ':note:' .. id)
+end
+
 local function last_note(q, id)
 	local last = call('XREVRANGE', q .. ':note:' .. id, '+', '-', 'COUNT', 1)
 	return last[1] and fields_of(last[1]) or {}
@@ -249,14 +284,12 @@ local function lose_backend(q, name)
 end
 
 local function live_backends(q)
-	return call('ZCOUNT', q .. ':backends', whole(now_us() / 1000), '+inf')
+	return call('ZCOUNT', q .. ':backends', in_ms(q, 0), '+inf')
 end
 
 local function keep_alive(q, name, address, lease_ms)
-	local expiry = now_us() / 1000 + tonumber(lease_ms)
-	call('ZADD', q .. ':backends', whole(expiry), name)
+	call('ZADD', q .. ':backends', in_ms(q, lease_ms), name)
 	call('HSET', q .. ':backend:' .. name, 'address', address)
-	call('PEXPIRE', q .. ':backend:' .. name, lease_ms)
 end
 
 -- ---- Effects, and who reads them ----
@@ -386,13 +419,11 @@ function F.submit(q, a)
 	call('HSET', q .. ':sizes', id, bytes)
 	call('HSET', task, 'kind', kind, 'token', token, 'attempts', '0', 'attempts_max', a[5],
 		'command', a[6])
-	call('PEXPIRE', task, keep_ms)
+	call('ZADD', q .. ':kept', in_ms(q, keep_ms), id)
 	for i = 7, #a, 2 do
 		call('HSET', files, a[i], a[i + 1])
 	end
-	call('PEXPIRE', files, keep_ms)
 	call('XADD', told, '*', 'what', 'waiting', 'value', '-1', 'text', '', 'epoch', '0')
-	call('PEXPIRE', told, keep_ms)
 	call('ZADD', q .. ':queue', number, id)
 	call('XADD', q .. ':in', '*', 'id', id, 'number', number, 'kind', kind)
 	return 1
@@ -411,9 +442,7 @@ end
 -- id, token, keep_ms
 function F.keep(q, a)
 	local ended = is_over(q, a[1], a[2])
-	for _, key in ipairs({':task:', ':files:', ':note:'}) do
-		call('PEXPIRE', q .. key .. a[1], a[3])
-	end
+	call('ZADD', q .. ':kept', in_ms(q, a[3]), a[1])
 	return ended and 0 or 1
 end
 
@@ -442,7 +471,7 @@ function F.forget(q, a)
 	if not is_over(q, a[1], a[2]) then
 		refuse('EBUSY', 'the task ' .. a[1] .. ' is not over')
 	end
-	return call('DEL', q .. ':note:' .. a[1])
+	return drop_note(q, a[1])
 end
 
 -- ---- The scheduler's ----
@@ -459,19 +488,29 @@ local function trim_read(q, read_in, read_done)
 	call('XTRIM', q .. ':done', 'MINID', '~', read_done, 'LIMIT', TRIMMED)
 end
 
--- token, lease_ms, classes, effects_max, tasks_max, bytes_max: returns the epoch, the clock, the ends of q:in and q:done, how many
--- backends live; or, if another scheduler leads, how long its lease lasts.
+-- A lease has no end of its own. A candidate that has seen the same renewal for as long as the lease
+-- lasts, by its own clock, takes it over.
+local function set_lease(q, token, lease_ms)
+	local renewals = call('HINCRBY', q .. ':numbers', 'renewals', 1)
+	call('SET', q .. ':lease:scheduler', token .. ':' .. lease_ms .. ':' .. renewals)
+end
+
+-- token, lease_ms, classes, effects_max, tasks_max, bytes_max, the lease that has not been renewed
+-- for too long ('': none): returns the epoch, the clock, the ends of q:in and q:done, how many
+-- backends live; or, if another scheduler leads, its lease, and how long that lasts.
 function F.lead(q, a)
 	local lease = call('GET', q .. ':lease:scheduler')
-	if lease and lease ~= a[1] then
-		return {'0', whole(math.max(call('PTTL', q .. ':lease:scheduler'), 1))}
+	local token, lease_ms = string.match(lease or '', '^([^:]*):(%d+):%d+$')
+	if token and token ~= a[1] and lease ~= a[7] then
+		return {'0', lease, lease_ms}
 	end
 	local epoch = new_epoch(q)
-	call('SET', q .. ':lease:scheduler', a[1], 'PX', a[2])
+	set_lease(q, a[1], a[2])
 	call('SET', q .. ':epoch', epoch)
 	call('HSET', q .. ':numbers', 'classes', a[3], 'effects_max', a[4], 'tasks_max', a[5],
 		'bytes_max', a[6])
-	return {epoch, whole(now_us()), last_id(q .. ':in'), last_id(q .. ':done'),
+	set_clock(q, clock_us(q), a[2] * 1000)
+	return {epoch, whole(clock_us(q)), last_id(q .. ':in'), last_id(q .. ':done'),
 		whole(live_backends(q))}
 end
 
@@ -524,9 +563,7 @@ function moves.start(q, id, assigned, may_run, at)
 	call('ZREM', q .. ':queue', id)
 	call('HSET', task, 'may_run', may_run)
 	call('HINCRBY', task, 'attempts', 1)
-	if call('PTTL', task) < KEPT_MS then
-		call('PEXPIRE', task, KEPT_MS)
-	end
+	keep_at_least(q, id, KEPT_MS)
 	call('XADD', q .. ':out', '*', 'id', id, 'epoch', epoch)
 	note(q, id, 'started', may_run, '', epoch)
 	return true
@@ -592,33 +629,46 @@ function F.admit(q, a)
 	return gone
 end
 
--- epoch, how far q:in and q:done were read, token, lease_ms: renews the lease, looks after backends
--- and tasks whose keys are gone. Returns the clock, how many backends live, and how many more are
--- lost.
+-- Nobody keeps the task any more. A task that runs stays: its backend keeps it.
+local function end_kept(q, id)
+	if running(q, id) then
+		return keep_at_least(q, id, KEPT_MS)
+	end
+	if call('ZSCORE', q .. ':queue', id) then
+		over(q, id, 'failed', '0', 'nobody kept the task')
+	end
+	drop_note(q, id)
+end
+
+-- epoch, how far q:in and q:done were read, token, lease_ms, how many us have passed since the last
+-- sweep by the leader's clock: renews the lease, looks after backends, and after tasks that nobody
+-- keeps. Returns the clock, how many backends live, and how many more are to be looked after.
 function F.sweep(q, a)
 	fence(q, a[1])
-	call('SET', q .. ':lease:scheduler', a[4], 'PX', a[5])
+	set_lease(q, a[4], a[5])
+	local clock = call('HMGET', q .. ':numbers', 'clock', 'cap')
+	local cap = tonumber(clock[2] or 0)
+	set_clock(q, tonumber(clock[1] or 0) + math.min(tonumber(a[6]), cap), cap)
 	trim_read(q, a[2], a[3])
-	local past, touched, more = '(' .. whole(now_us() / 1000), 0, 0
+	local past, touched = '(' .. in_ms(q, 0), 0
 	for _, name in ipairs(call('ZRANGEBYSCORE', q .. ':backends', '-inf', past, 'LIMIT', 0, LOST)) do
 		if touched >= LOST then
 			break
 		end
 		touched = touched + lose_backend(q, name)
 	end
-	more = call('ZCOUNT', q .. ':backends', '-inf', past)
-	for _, id in ipairs(call('ZRANGE', q .. ':queue', 0, LOOK - 1)) do
-		if call('EXISTS', q .. ':task:' .. id) == 0 then
-			over(q, id, 'failed', '0', 'nobody kept the task')
-		end
+	for _, id in ipairs(call('ZRANGEBYSCORE', q .. ':kept', '-inf', past, 'LIMIT', 0, DUE)) do
+		end_kept(q, id)
 	end
-	return {whole(now_us()), whole(live_backends(q)), whole(more)}
+	local more = call('ZCOUNT', q .. ':backends', '-inf', past) +
+		call('ZCOUNT', q .. ':kept', '-inf', past)
+	return {whole(clock_us(q)), whole(live_backends(q)), whole(more)}
 end
 
 -- epoch, token: leads no more.
 function F.resign(q, a)
 	fence(q, a[1])
-	if call('GET', q .. ':lease:scheduler') == a[2] then
+	if string.match(call('GET', q .. ':lease:scheduler') or '', '^[^:]*') == a[2] then
 		call('DEL', q .. ':lease:scheduler')
 	end
 	return 1
@@ -645,9 +695,7 @@ function F.renew(q, a)
 	if not run or run.epoch ~= a[5] then
 		return 0
 	end
-	if call('PTTL', q .. ':task:' .. id) < KEPT_MS then
-		call('PEXPIRE', q .. ':task:' .. id, KEPT_MS)
-	end
+	keep_at_least(q, id, KEPT_MS)
 	return 1
 end
 

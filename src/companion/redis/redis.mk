@@ -47,6 +47,13 @@ $(call redis_program,redis/tests,$(REDIS_TESTS) $(TEST_SUPPORT),-lsqlite3 -lcrit
 $(call redis_program,redis/tests,$(REDIS_TESTS) test/shim/main.c,-lsqlite3 -lm,$$(REDIS_WRAP),\
 	build/asan build/tsan)
 
+# In a redis-server whose clock jumps.
+build/redis/skew.so: test/redis/skew/skew.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -shared -fPIC -O1 -o $@ $<
+build/redis/tests build/asan/redis/tests build/tsan/redis/tests: | build/redis/skew.so
+
 NO_SERVER := redis-server (Debian: redis-server)
 check-redis: | build/deps/redis ## the queue over Redis, on servers of its own
 	$(call where,command -v redis-server,$(NO_SERVER),\

@@ -11,7 +11,8 @@
  * are read: a later arrival must not pass a task that waits on a page to come. It reads q:done all
  * the time. Estimates go after all other moves, EACH_NS apart at least.
  *
- * The clock is the server's, as the last lead() or sweep() told it.
+ * The clock is the queue's, which the server keeps and the leader's sweeps let pass: the server's
+ * own may jump. So a candidate judges another's lease by its own clock, too.
  */
 #include "companion/redis/redis_scheduler.h"
 
@@ -61,9 +62,11 @@ static struct baton_rules_config config_for(const struct baton_redis_scheduler *
 	return config;
 }
 
-static void set_clock(struct baton_redis_scheduler *scheduler, const redisReply *us)
+/* `now`: when the call was sent that has told the clock. */
+static void set_clock(struct baton_redis_scheduler *scheduler, const redisReply *us, uint64_t now)
 {
-	scheduler->offset_ns = baton__redis_number(us) * BATON__REDIS_US - baton__redis_clock();
+	scheduler->offset_ns = baton__redis_number(us) * BATON__REDIS_US - now;
+	scheduler->swept_at = now;
 	scheduler->renew_at = baton__redis_clock() + scheduler->options.lease_ns / 3;
 }
 
@@ -135,7 +138,7 @@ static int rebuild(struct baton_redis_scheduler *scheduler, const redisReply *re
 	         baton__redis_text(baton__redis_at(reply, 0)));
 	scheduler->connection = scheduler->redis->connects;
 	scheduler->broken = false;
-	set_clock(scheduler, baton__redis_at(reply, 1));
+	set_clock(scheduler, baton__redis_at(reply, 1), baton__redis_clock());
 	snprintf(scheduler->read_in, sizeof(scheduler->read_in), "%s",
 	         baton__redis_text(baton__redis_at(reply, 2)));
 	snprintf(scheduler->read_done, sizeof(scheduler->read_done), "%s",
@@ -146,6 +149,22 @@ static int rebuild(struct baton_redis_scheduler *scheduler, const redisReply *re
 	config = config_for(scheduler);
 	error = baton_rules_init(&scheduler->rules, &config, &baton__scheduler_events);
 	return error ? error : read_runs(scheduler);
+}
+
+/* The reply of lead to a scheduler that may not: 0, the other's lease, and how long it lasts. */
+static void watch_lease(struct baton_redis_scheduler *scheduler, const redisReply *reply)
+{
+	const char *lease = baton__redis_text(baton__redis_at(reply, 1));
+	uint64_t now = baton__redis_clock();
+
+	if (strcmp(scheduler->seen, lease) != 0) {
+		snprintf(scheduler->seen, sizeof(scheduler->seen), "%s", lease);
+		scheduler->takes_at =
+			now + baton__redis_number(baton__redis_at(reply, 2)) * BATON__REDIS_MS;
+	}
+	scheduler->candidate_at = now + scheduler->options.lease_ns / 3;
+	if (scheduler->takes_at < scheduler->candidate_at)
+		scheduler->candidate_at = scheduler->takes_at;
 }
 
 /* Leads if the lease is free. Otherwise waits for it, at most `timeout_ns`. */
@@ -165,6 +184,7 @@ static int campaign(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns
 		if (nanosleep(&wait, NULL) || baton__redis_clock() < scheduler->candidate_at)
 			return 0;
 	}
+	now = baton__redis_clock();
 	baton__redis_call_init(&call, "lead");
 	baton__redis_add_text(&call, scheduler->token);
 	baton__redis_add_number(&call, scheduler->options.lease_ns / BATON__REDIS_MS);
@@ -172,16 +192,14 @@ static int campaign(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns
 	baton__redis_add_number(&call, scheduler->options.effects_max);
 	baton__redis_add_number(&call, scheduler->options.queue_max);
 	baton__redis_add_number(&call, scheduler->options.queue_bytes_max);
+	baton__redis_add_text(&call, now >= scheduler->takes_at ? scheduler->seen : "");
 	error = baton__redis_do(scheduler->redis, &call, &reply);
-	if (!error && reply->elements > 2) {
+	if (!error && reply->elements > 3) {
 		error = rebuild(scheduler, reply);
 		if (error)
 			step_down(scheduler);
 	} else if (!error) {
-		uint64_t left = baton__redis_number(baton__redis_at(reply, 1)) * BATON__REDIS_MS;
-		uint64_t third = scheduler->options.lease_ns / 3;
-
-		scheduler->candidate_at = baton__redis_clock() + (left < third ? left : third);
+		watch_lease(scheduler, reply);
 	}
 	freeReplyObject(reply);
 	return error;
@@ -193,6 +211,7 @@ static int sweep(struct baton_redis_scheduler *scheduler)
 	struct baton__redis_call call;
 	struct baton_rules_config config;
 	uint64_t backends = scheduler->backends;
+	uint64_t now = baton__redis_clock();
 	redisReply *reply = NULL;
 	int error;
 
@@ -201,9 +220,10 @@ static int sweep(struct baton_redis_scheduler *scheduler)
 	baton__redis_add_text(&call, scheduler->read_done);
 	baton__redis_add_text(&call, scheduler->token);
 	baton__redis_add_number(&call, scheduler->options.lease_ns / BATON__REDIS_MS);
+	baton__redis_add_number(&call, (now - scheduler->swept_at) / BATON__REDIS_US);
 	error = baton__redis_do(scheduler->redis, &call, &reply);
 	if (!error) {
-		set_clock(scheduler, baton__redis_at(reply, 0));
+		set_clock(scheduler, baton__redis_at(reply, 0), now);
 		scheduler->backends = baton__redis_number(baton__redis_at(reply, 1));
 		/* One call looks after some of the lost backends. */
 		if (baton__redis_number(baton__redis_at(reply, 2)) > 0)
@@ -345,6 +365,9 @@ static int lead(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns)
 	uint64_t half = scheduler->redis->options.timeout_ns / 2;
 	int error = 0;
 
+	/* A leader that was stopped for a lease begins anew: the queue's time has stood still. */
+	if (baton__redis_clock() - scheduler->swept_at > scheduler->options.lease_ns)
+		return -ESTALE;
 	if (wait == 0)
 		error = sweep(scheduler);
 	/* A tick that is due within a millisecond is waited for: BLOCK knows no less. */

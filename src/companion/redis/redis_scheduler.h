@@ -30,7 +30,7 @@ struct baton__redis_item {
 	uint32_t runs : 1;
 	uint32_t tells : 1; /* it is in the list of those whose estimate is to be told */
 	struct baton__redis_slot slots[2];
-	/* When it starts at the latest, in us of the server's clock: as it was told, by any leader,
+	/* When it starts at the latest, in us of the queue's clock: as it was told, by any leader,
 	 * and as the rules say now. 0: never told; BATON_NEVER: not known. */
 	uint64_t told_us;
 	uint64_t starts_us;
@@ -56,9 +56,12 @@ struct baton_redis_scheduler {
 	bool paging;         /* tasks that wait are still to be read */
 	uint64_t page_end;   /* those up to this number were read */
 	uint32_t connection; /* over which it leads: a server that comes back may know less */
-	uint64_t offset_ns;  /* the server's clock is this one plus so much */
+	uint64_t offset_ns;  /* the queue's clock is this one plus so much */
+	uint64_t swept_at;   /* when the queue's clock was told last */
 	uint64_t renew_at;
 	uint64_t candidate_at;
+	char seen[96]; /* the lease of another scheduler: over from takes_at on, if not renewed */
+	uint64_t takes_at;
 	uint64_t backends;
 	void *items;                      /* tsearch, by id */
 	struct baton__redis_moves *moves; /* not sent yet, in order */
@@ -71,7 +74,7 @@ struct baton_redis_scheduler {
 
 extern const struct baton_rules_events baton__scheduler_events;
 
-/* The server's clock. */
+/* The queue's clock. */
 uint64_t baton__scheduler_now(const struct baton_redis_scheduler *scheduler);
 
 struct baton__redis_item *baton__scheduler_find(const struct baton_redis_scheduler *scheduler,
