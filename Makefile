@@ -51,6 +51,8 @@ has = $(shell printf '\043include <$1>\n' | $(CC) -E -x c - >/dev/null 2>&1 && e
 # Does the C++ compiler find Asio?
 HAVE_ASIO := $(shell printf '\043if __has_include(<boost/asio.hpp>)\nyes\n\043endif\n' | \
 	$(CXX) -E -P -x c++ - 2>/dev/null)
+HAVE_STANDALONE_ASIO := $(shell printf '\043if __has_include(<asio.hpp>)\nyes\n\043endif\n' | \
+	$(CXX) -E -P -x c++ - 2>/dev/null)
 
 # ---- Version: include/baton/version.h holds it; the manual's date is that of the last commit ----
 version_part = $(shell awk '$$2 == "BATON_VERSION_$1" {print $$3}' include/baton/version.h)
@@ -368,7 +370,7 @@ check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 # The C++ headers' tests, each compiled in several ways: its flags, and the archives that it links.
 # bare: without exceptions. clang, where it is: optimised.
 CXX_WAYS := 17 asan tsan bare clang
-CXX_FLAGS_17 := -std=c++17
+CXX_FLAGS_17 := -std=c++17 $(HAVE_STANDALONE_ASIO:yes=-DBATON_ASIO_STANDALONE)
 CXX_FLAGS_asan := -std=c++20 $(ASAN)
 CXX_FLAGS_tsan := -std=c++20 -fsanitize=thread
 CXX_FLAGS_bare := -std=c++2b -fno-exceptions
@@ -380,9 +382,9 @@ CXX_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast 
 CXX_ONLY_GCC = $(if $(findstring clang,$1),,-Wuseless-cast)
 CLANGXX ?= clang++
 HAVE_CLANGXX := $(shell command -v $(CLANGXX))
-# asio: by two of the ways, since Asio takes long to compile.
+# asio: by two of the ways, since Asio takes long to compile: the standalone Asio, and Boost's.
 CXX_FILES := callables futures modules coroutines
-CXX_FILES_17 := callables futures modules $(if $(HAVE_ASIO),asio)
+CXX_FILES_17 := callables futures modules $(if $(HAVE_STANDALONE_ASIO),asio)
 CXX_FILES_asan := $(CXX_FILES) $(if $(HAVE_ASIO),asio)
 CXX_TESTS = $(foreach w,$(filter-out $(if $(HAVE_CLANGXX),,clang),$(CXX_WAYS)),\
 	$(foreach t,$(or $(CXX_FILES_$w),$(CXX_FILES)),build/cxx/$w/$t))

@@ -131,6 +131,7 @@ for group; do
 		need_command gdb gdb
 		need_headers criterion/criterion.h libcriterion-dev ncurses.h libncurses-dev \
 			sys/sdt.h systemtap-sdt-dev
+		need_cxx_headers asio.hpp libasio-dev
 		;;
 	demo)
 		need_command mosquitto_pub mosquitto-clients

@@ -2,7 +2,11 @@
 /* A resource as an executor of Asio, in place of a strand; Asio's threads under resources. */
 #include "cxx.h"
 
+#if defined(BATON_ASIO_STANDALONE)
+#include <asio.hpp>
+#else
 #include <boost/asio.hpp>
+#endif
 
 #include <baton/asio.hpp>
 
@@ -10,7 +14,7 @@
 #include <optional>
 #include <stdexcept>
 
-namespace asio = boost::asio;
+namespace asio = baton::asio;
 
 namespace
 {
@@ -76,7 +80,7 @@ void a_timer_of_asio_completes_on_the_resource()
 
 	timer.async_wait(asio::bind_executor(
 		baton::executor(resource, io),
-		[&, also = counted()](boost::system::error_code) { held = resource.is_held(); }));
+		[&, also = counted()](const auto &) { held = resource.is_held(); }));
 	io.run();
 	EXPECT(!resource.await() && held);
 }
