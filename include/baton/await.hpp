@@ -362,7 +362,8 @@ public:
 	}
 
 	/*
-	 * The coroutine, if it waits, goes on soon, with -ECANCELED, as a task of the resource.
+	 * The coroutine, if it waits, goes on after up to a tick of the wheel (about 1 ms), with
+	 * -ECANCELED, as a task of the resource.
 	 * Called in a task of the resource. Errors: as baton_timer_arm_after(): the coroutine goes
 	 * on when the time is over, or the resource refuses it then.
 	 */

@@ -137,15 +137,23 @@ BATON_MUST_USE int baton_detach_within(struct baton_detached *token, unsigned fl
 /*
  * Completes the detached task with `value`: done if status is 0, else failed with `status`.
  * Sleepers are woken, and continuations run, on this thread (if a deadline is just passing: on the
- * thread where it passes, perhaps after this call). A held resource goes on: on this thread within
- * its capture limit, or on its executor's thread.
+ * thread where it passes, perhaps after this call). A held resource goes on: its waiting tasks,
+ * also those that other threads have submitted, run on this thread within the capture limit, or on
+ * the executor's thread.
  *
  * Returns: 0, to one caller; -EALREADY: the token was completed before, or its deadline has passed;
  * -EINVAL: the token was never detached.
  * Thread safety: any thread, also inside tasks.
- * Blocking: never, apart from what continuations do, and what baton_timer_stop() does.
+ * Blocking: as long as the continuations and the tasks that run here, which may wait; and as
+ * baton_timer_stop().
  * Ordering: what the caller did before is visible to a thread that sees the future complete, and,
  * with BATON_DETACH_EXCLUSIVE, to the resource's next task.
+ *
+ * Corner cases. A thread that has several exclusive tokens to complete: a task that runs here must
+ * not wait for a resource whose token this thread has still to complete, since this thread would
+ * wait for itself. Where tasks wait only for resources at higher addresses, complete the token of
+ * the highest address first. Elsewhere close the resources first, or complete the tokens on
+ * different threads.
  */
 BATON_MUST_USE int baton_detached_complete(struct baton_detached *token, int status, void *value)
 	BATON_NONNULL_AT(1);

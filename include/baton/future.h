@@ -16,7 +16,8 @@
  * Lifetime: baton does not touch the memory of a complete future any more. A thread that has seen
  * the future complete (by its state, a wait, a continuation) may reuse the memory, provided that no
  * other call on the future is still under way. A then() is such a call: so, before the submit,
- * register a continuation that frees the future.
+ * register a continuation that frees the future. The complete() of a promise is none: it does not
+ * touch the promise any more when another thread sees the promise complete.
  */
 #ifndef BATON_FUTURE_H
 #define BATON_FUTURE_H
@@ -50,7 +51,7 @@ enum baton_future_state {
  * A future, or a promise. Its members are private: see baton_future_state() and so on.
  *
  * Ownership: the caller's memory; baton's from the accepted submit of its task until it is
- * complete. A promise is baton's while a call on it is under way.
+ * complete. A promise is baton's while another call than complete() on it is under way.
  */
 struct baton_future {
 	uint32_t _state;
@@ -122,7 +123,7 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * Ownership: the task and the future are the caller's when the future is complete. A wait that
  * times out gives nothing back: both remain baton's.
  * Ordering: everything that the task did is visible to the waiter.
- * Errors:
+ * Errors: 0: the future is complete, whatever its status (baton_future_status()).
  *   -EDEADLK    the wait can never end: this thread, or a caller for which it runs, holds the
  *               task's resource.
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().
@@ -212,7 +213,7 @@ struct baton_deadlock_link {
  *     was detached with BATON_DETACH_EXCLUSIVE      |
  *   a resource that is queued for an executor, all  | no
  *     of whose threads wait for something else      |
- *   anything outside a task, and without a quiesce  | no: the thread holds nothing
+ *   anything, outside a task, a quiesce and a hold  | no: the thread holds nothing
  *   a mutex, a join, the end of a pool, of a wheel  | no: these are not baton's waits for futures
  *     or of a watch of descriptors                  |
  *

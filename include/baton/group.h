@@ -62,7 +62,8 @@ struct baton_group {
 /* The largest number of things that a group counts at a time (asserted). */
 #define BATON_GROUP_MAX 0x3fffffff
 
-/* The same at run time. */
+/* Makes a group of nothing, also out of a used one, as BATON_GROUP_INIT does.
+ * Thread safety: the owner. */
 void baton_group_init(struct baton_group *group) BATON_NONNULL;
 
 /*

@@ -20,11 +20,12 @@
  *   release                  | the same; nothing on this hold   | the thread that holds
  *
  * Rules. A hold ends where it began: in the same function of a task, hook or callback, and on the
- * same thread. Holds without a function between them may be released in any order. (With config->
- * enter or leave: in the reverse order, as these pairs nest.) Inside a hold everything may be
- * called that a task may call: a submit to the held resource queues, a call of it returns -EDEADLK.
- * A C++ guard must not live across co_await. A thread that runs an event loop should not hold: it
- * calls, or submits.
+ * same thread. Only the checked library sees a release that was forgotten (baton-debugging(7)).
+ * Holds without a function between them may be released in any order. (With config-> enter or
+ * leave: in the reverse order, as these pairs nest.) Inside a hold everything may be called that a
+ * task may call: a submit to the held resource queues, a call of it returns -EDEADLK. A C++ guard
+ * must not live across co_await. A thread that runs an event loop should not hold: it calls, or
+ * submits.
  *
  * Corner cases. A hold of an idle resource costs what an idle baton_call() costs: two atomics
  * (baton/inline.h: without a function call). Where many threads want one resource, baton_call() is
@@ -115,7 +116,7 @@ struct baton_hold {
 /*
  * hold: takes the resource's baton, and waits while another thread has it. hold_until: at most
  * until `deadline_ns` (time.h); a deadline in the past: takes the baton only if the resource is
- * idle.
+ * idle. The hold was initialised, `struct baton_hold hold = BATON_HOLD_INIT;`.
  *
  * Thread safety: any thread, also inside tasks. Blocking: yes.
  * Ownership: hold and resource must live until the release.

@@ -64,9 +64,10 @@ typedef int (*baton_parallel_fn)(void *arg, size_t begin, size_t end);
  * full (waiting_max), has no worker free; there is no default pool, or no memory; in a fork's
  * child, and in a function that is told of an end (future.h), which must not wait.
  *
- * A chunk on a worker is inside no task, even if the call is: baton_held() is false there. Where
- * the call is inside a task, a chunk must not wait for that task's resource, nor for another one
- * that this thread holds: the task waits for the chunk, and no call sees this cycle (no -EDEADLK).
+ * A chunk on a worker is inside no task and no hold, even if the call is: baton_held() is false
+ * there. Where the call is inside a task or a hold, a chunk must not wait for that resource, nor
+ * for another one that this thread holds: this thread waits for the chunk, and no call sees this
+ * cycle (no -EDEADLK).
  *
  * A worker that helps looks at its pool between two chunks, and leaves the loop for jobs that wait
  * there; it comes back after them. While a pool has no worker free, each loop leaves some 130 bytes

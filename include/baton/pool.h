@@ -195,6 +195,12 @@ BATON_MUST_USE int baton_pool_default(struct baton_pool **pool) BATON_NONNULL;
  */
 BATON_MUST_USE int baton_pool_default_destroy(void);
 
+/*
+ * executor: the pool as the executor of resources, for their config; it ends with the pool.
+ * workers: the number of the pool's workers, without spares.
+ *
+ * Thread safety: any thread. Blocking: never.
+ */
 struct baton_executor *baton_pool_executor(struct baton_pool *pool) BATON_NONNULL;
 size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 

@@ -311,6 +311,8 @@ BATON_MUST_USE int baton_submit_batch_later(struct baton_resource *resource,
                                             struct baton_task *const *tasks, size_t count)
 	BATON_NONNULL_AT(1);
 
+/* How deep the tasks that submits enter may nest on one stack. A deeper task runs later on this
+ * thread, or on the executor's. */
 #define BATON_NESTING_MAX 8
 
 /*
@@ -382,7 +384,9 @@ BATON_MUST_USE int baton_async(struct baton_resource *resource, baton_call_fn fn
                                struct baton_future **future) BATON_NONNULL_AT(1, 2, 4);
 
 /*
- * Closes the resource: new submits are refused, accepted tasks still run.
+ * Closes the resource: new submits are refused, accepted tasks still run. Where a task is complete
+ * only by a later task of the same resource (an acknowledgement, say), wait until nothing is in
+ * flight before the close: it refuses that later task, too, and the await would never end.
  *
  * Thread safety: any thread. Blocking: never. Returns: 0; -EALREADY: the resource is closed.
  */
@@ -396,7 +400,8 @@ int baton_resource_close(struct baton_resource *resource) BATON_NONNULL;
  * Thread safety: any thread. Blocking: never.
  * Ownership: the finaliser may free the resource and itself. So a session can end itself in its own
  * task. When the finaliser runs, no submit that could be refused may be under way, see
- * baton_resource_await().
+ * baton_resource_await(). Another thread may still have a pointer to the resource, and submit by it
+ * later: let threads find the resource in a registry (registry.h), or count references to it.
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
  *
  * Corner cases. The finaliser has no future; its return value is ignored. Where the last runner's
@@ -421,7 +426,8 @@ int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
  * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does:
- * the tasks may run on this thread.
+ * the tasks may run on this thread. The await never ends if a task waits for one that the close has
+ * refused, see baton_resource_close().
  *
  * Thread safety: any thread. Blocking: yes.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again

@@ -16,11 +16,11 @@
  * and takes effect then, before any task. So several suspensions may be asked for at once, and the
  * resource runs when all have been resumed.
  *
- * Corner cases. Waits. A thread that has suspended a resource must not wait for a second suspension
- * of that resource, nor call or await the resource: the thread would wait for itself, and would not
- * get -EDEADLK. Nor does a cycle of waits through a suspension get -EDEADLK (the table in
- * future.h), since any thread may resume the resource. A quiesce that is under way is the
- * exception: only its caller may end its suspensions.
+ * Corner cases. Waits. A thread that has suspended a resource, also by a quiesce, must not wait for
+ * a second suspension of that resource, nor hold, call or await the resource: the thread would wait
+ * for itself, for ever, and would not get -EDEADLK. Nor does a cycle of waits through a suspension
+ * get -EDEADLK (baton_deadlock_cycle() has a table), since any thread may resume the resource. A
+ * quiesce that is under way is the exception: only its caller may end its suspensions.
  *
  * While a resource is suspended, await and call wait (an await with a deadline times out). close,
  * close_then and cancel_pending are accepted, and obeyed when the resource is resumed. A future
@@ -169,7 +169,8 @@ BATON_MUST_USE int baton_resource_resume_later(struct baton_suspension *suspensi
  * waits only for resources at higher addresses than its own. Otherwise the task may wait for a
  * resource that is suspended already, and the quiesce for the task: one of the two waits gets
  * -EDEADLK; with a deadline, the quiesce gets -ETIMEDOUT. When quiesce has returned, the thread
- * must not wait for tasks of these resources, nor for a thread that does.
+ * must not hold these resources, nor wait for their tasks, nor for a thread that does: the wait
+ * would last for ever.
  */
 BATON_MUST_USE int baton_quiesce(struct baton_resource *const *resources, size_t count,
                                  struct baton_suspension *suspensions);

@@ -240,8 +240,9 @@ enum baton_timer_state {
 enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_NONNULL;
 
 /*
- * Stops the timer: the timer will not run, nor be repeated, until it is armed again. What the stop
- * met, and when the memory is the caller's: stop.h. The function of stop_then is called on this
+ * Stops the timer: the timer will not run, nor be repeated, until it is armed again. To free the
+ * timer's memory, use stop_then with a function that frees it, or look at what the stop `met`: it
+ * tells when the memory is the caller's (stop.h). The function of stop_then is called on this
  * thread, or on the runner's thread. An armed timer is PREVENTED until it expires; then it is
  * QUEUED.
  *

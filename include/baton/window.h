@@ -158,8 +158,9 @@ struct baton_window_part {
 	bool _admitted;
 };
 
-/* The task needs a place in the window. Thread safety: the task's owner, after
- * baton_task_init_of(), and before the task is submitted. */
+/* The task needs a place in the window. Call it after baton_task_init_of(), with a type whose
+ * `.window` says where the part lies, and before the task is submitted. Thread safety: the task's
+ * owner. */
 void baton_window_part_init(struct baton_window_part *part,
                             struct baton_window *window) BATON_NONNULL;
 
