@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Submitter, scheduler and backend of examples/queue, as their users run them: statuses, output,
  * Ctrl-C, and what each says when it cannot go on. QUEUE_PROGRAMS: where they are. */
-#include "server.h"
+#include "programs.h"
 
 #include <criterion/criterion.h>
 
@@ -16,23 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WORDS_MAX 24
-#define PATIENCE_MS 20000 /* no test waits so long, unless it fails */
-
-/* As in examples/queue/common.h. */
-#define USAGE 64
-#define NO_REDIS 69
-#define DENIED 75
-
-static struct server server;
-
-/* A program that was started; its output goes to files. */
-struct program {
-	pid_t pid;
-	char out[128];
-	char err[128];
-};
-
 static void set_up(void)
 {
 	server_start(&server, NULL);
@@ -44,170 +27,6 @@ static void tear_down(void)
 }
 
 TestSuite(programs, .init = set_up, .fini = tear_down, .timeout = 60);
-
-/* ---- Running programs ---- */
-
-static void pause_5_ms(void)
-{
-	usleep(5000);
-}
-
-static _Noreturn void become(const struct program *self, const char **words)
-{
-	const char *folder = getenv("QUEUE_PROGRAMS");
-	char path[256];
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "build/examples/queue", words[0]);
-	dup2(open(self->out, O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
-	dup2(open(self->err, O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
-	execv(path, (char **)(uintptr_t)words);
-	perror(path);
-	_exit(126);
-}
-
-/* The words end with NULL. */
-static struct program launch(const char **words)
-{
-	static int count;
-	struct program self;
-
-	count++;
-	snprintf(self.out, sizeof(self.out), "%s/%d.out", server.directory, count);
-	snprintf(self.err, sizeof(self.err), "%s/%d.err", server.directory, count);
-	self.pid = fork();
-	if (self.pid == 0)
-		become(&self, words);
-	cr_assert_gt(self.pid, 0);
-	return self;
-}
-
-static struct program start_list(const char *socket, const char *name, va_list list)
-{
-	const char *words[WORDS_MAX] = {name, "--socket", socket};
-
-	for (int i = 3; i < WORDS_MAX - 1 && (words[i] = va_arg(list, const char *)); i++)
-		;
-	return launch(words);
-}
-
-/* The program `name` on the test's server, and its further words, which end with NULL. */
-static struct program start(const char *name, ...)
-{
-	struct program self;
-	va_list list;
-
-	va_start(list, name);
-	self = start_list(server.socket, name, list);
-	va_end(list);
-	return self;
-}
-
-/* The same, where no server is. */
-static struct program start_nowhere(const char *name, ...)
-{
-	struct program self;
-	va_list list;
-
-	va_start(list, name);
-	self = start_list("/no/redis", name, list);
-	va_end(list);
-	return self;
-}
-
-/* Its exit status; 1000 and more: the signal that ended it. */
-static int await_end(const struct program *self)
-{
-	int status = 0;
-
-	for (int ms = 0; waitpid(self->pid, &status, WNOHANG) == 0; ms += 5) {
-		cr_assert_lt(ms, PATIENCE_MS, "a program does not end");
-		pause_5_ms();
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-static const char *contents(const char *path)
-{
-	static char text[8192];
-	FILE *file = fopen(path, "r");
-	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	text[size] = '\0';
-	return text;
-}
-
-static void await_text(const char *path, const char *text)
-{
-	for (int ms = 0; !strstr(contents(path), text); ms += 5) {
-		cr_assert_lt(ms, PATIENCE_MS, "no '%s' in: %s", text, contents(path));
-		pause_5_ms();
-	}
-}
-
-static void says(const struct program *self, const char *text)
-{
-	cr_assert(strstr(contents(self->err), text), "no '%s' in: %s", text, contents(self->err));
-}
-
-/* The program says why, and ends with this status. */
-static void fails(const struct program *self, int status, const char *text)
-{
-	int is = await_end(self);
-
-	says(self, text);
-	cr_assert_eq(is, status, "%d: %s", is, contents(self->err));
-}
-
-static void await_number(long long number, const char *command)
-{
-	long long is;
-
-	for (int ms = 0; (is = server_number(&server, command)) != number; ms += 5) {
-		cr_assert_lt(ms, PATIENCE_MS, "%s: %lld", command, is);
-		pause_5_ms();
-	}
-}
-
-/* ---- A queue with one backend ---- */
-
-static struct program scheduler;
-static struct program backend;
-
-static void start_queue(const char *durations)
-{
-	static char address[128];
-
-	snprintf(address, sizeof(address), "unix:%s/backend", server.directory);
-	scheduler = start("scheduler", "--limits", "1,1,1", "--durations", durations, NULL);
-	backend = start("backend", "--listen", address, "--name", "one", NULL);
-	await_text(scheduler.out, "leads");
-	await_number(1, "ZCARD {baton}:backends");
-}
-
-/* Both leave their queue in order. */
-static void end_queue(void)
-{
-	kill(backend.pid, SIGTERM);
-	cr_assert_eq(await_end(&backend), 0);
-	cr_assert_eq(server_number(&server, "ZCARD {baton}:backends"), 0);
-	kill(scheduler.pid, SIGINT);
-	cr_assert_eq(await_end(&scheduler), 0);
-	cr_assert_eq(server_number(&server, "EXISTS {baton}:lease:scheduler"), 0);
-}
-
-static void no_task_is_left(void)
-{
-	await_number(0, "ZCARD {baton}:queue");
-	await_number(0, "HLEN {baton}:run");
-	cr_assert_eq(server_number(&server, "EVAL %s 0",
-	                           "return #redis.call('KEYS', '{baton}:task:*') + "
-	                           "#redis.call('KEYS', '{baton}:files:*') + "
-	                           "#redis.call('KEYS', '{baton}:note:*')"),
-	             0);
-}
 
 Test(programs, a_submitter_has_the_output_and_the_status_of_its_job)
 {
@@ -459,9 +278,9 @@ Test(programs, a_scheduler_says_once_what_is_wrong_and_when_it_is_over)
 {
 	start_queue("10,20,30");
 	server_text(&server, "LPUSH {baton}:effects foreign");
-	await_text(scheduler.err, "trying again\n");
+	await_text(queue_scheduler.err, "trying again\n");
 	server_text(&server, "DEL {baton}:effects");
-	await_text(scheduler.err, "going on\n");
+	await_text(queue_scheduler.err, "going on\n");
 	end_queue();
 }
 
