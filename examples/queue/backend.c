@@ -23,7 +23,9 @@ static const char help[] =
 	"                          HOST:PORT, as they reach it\n"
 	"  --name NAME             the backend's name in the queue (its host's and process's)\n"
 	"  --lease S               its job starts elsewhere so long after it is lost (10)\n"
-	"  --verbose               print each job\n" CONNECTION_HELP;
+	"  --verbose               print each job\n" CONNECTION_HELP
+	"Exit status: 0: SIGINT or SIGTERM; 64: an option is wrong; 69: no Redis, or it refuses;\n"
+	"70: no memory, or no signals.\n";
 
 struct backend {
 	struct baton_redis *redis;
@@ -132,6 +134,7 @@ static void wait_and_do(struct backend *self)
 	if (fds[0].revents)
 		on_signals(self);
 	job_check_time(job);
+	job_end_output(job);
 	if (self->busy && job_is_over(job))
 		finish(self, job_status(job), job_reason(job));
 }

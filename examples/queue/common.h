@@ -19,6 +19,7 @@
 #define EXIT_USAGE 64
 #define EXIT_NO_REDIS 69
 #define EXIT_INTERNAL 70
+#define EXIT_OUTPUT 74 /* the end of a job's output is missing */
 #define EXIT_DENIED 75
 
 extern const char *program; /* its name, for messages */
@@ -87,7 +88,10 @@ int next_signal(int fd); /* 0: none */
 int listen_at(const char *address);
 int connect_to(const char *address);
 
-/* ---- Output: frames of a channel, a length, and bytes ---- */
+/* ---- Output: frames of a channel (1: stdout, 2: stderr), a length, and bytes ---- */
+
+/* The last frame, which is empty, says that the output is whole. */
+#define CHANNEL_END 0
 
 #define FRAME_HEAD 5
 

@@ -27,7 +27,7 @@ void job_init(struct job *job)
 	                    .kill_at = BATON_NEVER,
 	                    .output = output};
 	if (!job->output)
-		job->output = malloc(OUTPUT_MAX + FRAME_HEAD + 65536);
+		job->output = malloc(OUTPUT_MAX + 2 * FRAME_HEAD + 65536);
 	if (!job->output)
 		die(EXIT_INTERNAL, "no memory");
 }
@@ -269,13 +269,22 @@ void job_send(struct job *job)
 	}
 }
 
+void job_end_output(struct job *job)
+{
+	if (job->marked || !job->exited || job->pipes[0] >= 0 || job->pipes[1] >= 0)
+		return;
+	frame_head(job->output + job->output_size, CHANNEL_END, 0);
+	job->output_size += FRAME_HEAD;
+	job->marked = true;
+}
+
 bool job_is_over(const struct job *job)
 {
 	if (!job->exited)
 		return false;
 	if (clock_ns() >= job->exited_at + READER_WAIT_NS)
 		return true;
-	if (job->pipes[0] >= 0 || job->pipes[1] >= 0)
+	if (!job->marked)
 		return false;
 	return job->output_size == 0 || (job->read_once && !job->greeted);
 }

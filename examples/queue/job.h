@@ -25,6 +25,7 @@ struct job {
 	char directory[64];
 	unsigned char *output;
 	size_t output_size;
+	bool marked;         /* the end of the output is in it */
 	const char *stopped; /* why the job was stopped; NULL: it was not */
 	uint64_t end_at;     /* when the job is stopped; BATON_NEVER */
 	uint64_t kill_at;    /* when a stopped job is killed */
@@ -49,6 +50,8 @@ void job_hear(struct job *job);
 bool job_wants_output(const struct job *job);
 void job_read(struct job *job, int which);
 void job_send(struct job *job);
+/* Marks the end of the output, when there is no more to read. */
+void job_end_output(struct job *job);
 
 /* Has it exited, and has its output gone, or waited long enough for a reader? */
 bool job_is_over(const struct job *job);

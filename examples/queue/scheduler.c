@@ -24,7 +24,9 @@ static const char help[] =
 	"  --lease S               another one leads so long after this one is lost (3)\n"
 	"  --effects N             what jobs came to is kept for readers: so many, about (10000);\n"
 	"                          0: all, until each reader has acknowledged it\n"
-	"  --verbose               print each decision\n" CONNECTION_HELP;
+	"  --verbose               print each decision\n" CONNECTION_HELP
+	"Exit status: 0: SIGINT or SIGTERM; 64: an option is wrong; 69: no Redis, or it refuses;\n"
+	"70: no memory, or no signals.\n";
 
 static uint32_t parse_limits(struct baton_redis_scheduler_options *options, char *text)
 {

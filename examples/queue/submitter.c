@@ -24,8 +24,9 @@ static const char help[] =
 	"  --attempts N            how many backends may be lost with it (3)\n"
 	"  --progress, --quiet     progress always, never (if stderr is a terminal)\n"
 	"  --report FILE           append a line about this job\n" CONNECTION_HELP
-	"Exit status: the command's; 128 + n: it was ended by signal n; 75: denied; 69: no Redis;\n"
-	"70: it failed; 130: Ctrl-C.\n";
+	"Exit status: the command's; 128 + n: it was ended by signal n; 64: an option is wrong;\n"
+	"69: no Redis, or it refuses; 70: the job failed; 74: the end of its output is missing;\n"
+	"75: denied, or the queue is full; 130: Ctrl-C.\n";
 
 #define KEEP_NS (60 * BATON_SECOND)
 #define KEEP_EVERY_NS (5 * BATON_SECOND)
@@ -45,6 +46,7 @@ struct submitter {
 	bool withdrawn;
 	bool downgraded;
 	int output; /* from the backend; -1 */
+	bool whole; /* this run's output has come to its end */
 	unsigned char head[FRAME_HEAD];
 	size_t head_size;
 	uint32_t left; /* of the frame's bytes */
@@ -104,6 +106,7 @@ static void open_output(struct submitter *self, const char *address)
 	int size = snprintf(hello, sizeof(hello), "%s %s\n", self->token, self->task.id);
 
 	close_output(self);
+	self->whole = false;
 	self->output = connect_to(address);
 	if (self->output >= 0 && write(self->output, hello, (size_t)size) != size)
 		close_output(self);
@@ -138,6 +141,7 @@ static void take_bytes(struct submitter *self, const unsigned char *bytes, size_
 			if (self->head_size == FRAME_HEAD) {
 				self->left = frame_size(self->head);
 				self->head_size = 0;
+				self->whole |= self->head[0] == CHANNEL_END;
 			}
 			continue;
 		}
@@ -216,8 +220,10 @@ static void submit(struct submitter *self)
 	int error = baton_redis_submit(self->redis, &self->task);
 
 	if (error)
-		die(error == -EEXIST || error == -EINVAL ? EXIT_USAGE : EXIT_NO_REDIS, "%s",
-		    baton_redis_error(self->redis));
+		die(error == -EEXIST || error == -EINVAL ? EXIT_USAGE
+		    : error == -EAGAIN                   ? EXIT_DENIED
+		                                         : EXIT_NO_REDIS,
+		    "%s", baton_redis_error(self->redis));
 }
 
 /*
@@ -325,6 +331,12 @@ static int status(const struct submitter *self)
 	}
 	if (strcmp(self->note.text, "exit") != 0)
 		complain("the job was stopped: %s", self->note.text);
+	else if (!self->whole) {
+		complain("the end of the job's output is missing: it did not wait for this "
+		         "program; its status was %" PRId64,
+		         self->note.number);
+		return EXIT_OUTPUT;
+	}
 	return (int)self->note.number & 255;
 }
 

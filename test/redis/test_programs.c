@@ -53,7 +53,7 @@ Test(programs, a_submitter_has_the_output_and_the_status_of_its_job)
 	snprintf(input, sizeof(input), "%s/backend", server.directory);
 	cr_assert_eq(unlink(input), 0);
 	job = start("submitter", "true", NULL);
-	fails(&job, 0, "cannot reach the backend");
+	fails(&job, OUTPUT_MISSING, "cannot reach the backend");
 	no_task_is_left();
 	end_queue();
 }
@@ -271,6 +271,48 @@ Test(programs, what_the_server_refuses_is_said_and_is_not_a_status_of_a_job)
 		fails(&self, NO_REDIS, "the server's functions are version 99");
 	}
 	cr_assert_eq(server_number(&server, "DBSIZE"), 0);
+}
+
+/* A submitter that is stopped while the backend waits for it misses output, and knows it. */
+Test(programs, output_whose_end_is_missing_is_said)
+{
+	char script[256];
+	char gate[128];
+	struct program self;
+
+	snprintf(gate, sizeof(gate), "%s/gate", server.directory);
+	snprintf(script, sizeof(script),
+	         "echo begins; while [ ! -e %s ]; do sleep 0.05; done; head -c 900000 /dev/zero",
+	         gate);
+	start_queue("50,60,70");
+	self = start("submitter", "sh", "-c", script, NULL);
+	await_text(self.out, "begins");
+	kill(self.pid, SIGSTOP);
+	close(open(gate, O_WRONLY | O_CREAT, 0600));
+	for (int ms = 0; server_number(&server, "HLEN {baton}:run") > 0; ms += 5) {
+		cr_assert_lt(ms, PATIENCE_MS, "the job does not end");
+		pause_5_ms();
+	}
+	kill(self.pid, SIGCONT);
+	fails(&self, OUTPUT_MISSING, "the end of the job's output is missing");
+	end_queue();
+}
+
+Test(programs, a_help_has_all_statuses)
+{
+	static const char *const statuses[] = {"74: the end",   "75: denied",
+	                                       "69: no Redis",  "70: the job failed",
+	                                       "64: an option", "130: Ctrl"};
+	struct program self = start("submitter", "--help", NULL);
+
+	cr_assert_eq(await_end(&self), 0);
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		cr_assert(strstr(contents(self.out), statuses[i]), "%s", statuses[i]);
+	for (int i = 0; i < 2; i++) {
+		self = start(i ? "scheduler" : "backend", "--help", NULL);
+		cr_assert_eq(await_end(&self), 0);
+		cr_assert(strstr(contents(self.out), "Exit status: 0:"));
+	}
 }
 
 /* A scheduler goes on when the server can write again. */
