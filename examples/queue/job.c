@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +117,9 @@ int job_start(struct job *job, const struct baton_redis_order *order)
 	words[count] = NULL;
 	if (count == 0 || command[order->command_size - 1] != '\0')
 		return -EINVAL;
-	snprintf(job->expected, sizeof(job->expected), "%s %s", order->token, order->id);
+	/* A reader of an earlier run is sent away: it would stop this run when it leaves. */
+	snprintf(job->expected, sizeof(job->expected), "%s %s %" PRIu64, order->token, order->id,
+	         order->epoch);
 	snprintf(job->directory, sizeof(job->directory), "/tmp/baton-job.XXXXXX");
 	if (!mkdtemp(job->directory)) {
 		job->directory[0] = '\0';

@@ -43,7 +43,7 @@ void job_stop(struct job *job, const char *why);
 /* The process is over (SIGCHLD), maybe. */
 void job_reap(struct job *job);
 
-/* A reader connects; the reader says the job's token. */
+/* A reader connects; the reader says the job's token, id and epoch. */
 void job_greet(struct job *job, int reader);
 void job_hear(struct job *job);
 

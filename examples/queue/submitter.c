@@ -102,8 +102,9 @@ static void close_output(struct submitter *self)
 
 static void open_output(struct submitter *self, const char *address)
 {
-	char hello[2 * BATON_REDIS_ID_MAX + 8];
-	int size = snprintf(hello, sizeof(hello), "%s %s\n", self->token, self->task.id);
+	char hello[2 * BATON_REDIS_ID_MAX + 32];
+	int size = snprintf(hello, sizeof(hello), "%s %s %" PRIu64 "\n", self->token, self->task.id,
+	                    self->note.epoch);
 
 	close_output(self);
 	self->whole = false;

@@ -298,6 +298,39 @@ Test(programs, output_whose_end_is_missing_is_said)
 	end_queue();
 }
 
+/*
+ * A submitter reads late that its job runs, that the backend is lost, and that the job runs again,
+ * on the same backend: it hears the second run, and does not end it when it leaves the first.
+ */
+Test(programs, a_submitter_that_reads_late_leaves_the_next_run_alone)
+{
+	char script[256], gate[128], address[128];
+	struct program self;
+
+	snprintf(gate, sizeof(gate), "%s/gate", server.directory);
+	snprintf(address, sizeof(address), "unix:%s/backend", server.directory);
+	snprintf(script, sizeof(script),
+	         "echo begins; while [ ! -e %s ]; do sleep 0.05; done; echo ends", gate);
+	self = start("submitter", "--id", "job", "--progress", "sh", "-c", script, NULL);
+	await_text(self.err, "waiting");
+	kill(self.pid, SIGSTOP);
+	queue_scheduler = start("scheduler", "--limits", "1,1,1", "--durations", "50,60,70",
+	                        "--lease", "1", NULL);
+	queue_backend =
+		start("backend", "--listen", address, "--name", "one", "--lease", "1", NULL);
+	await_number(1, "SCARD {baton}:held:one");
+	kill(queue_backend.pid, SIGSTOP);
+	await_number(2, "HGET {baton}:task:job attempts");
+	kill(queue_backend.pid, SIGCONT);
+	await_number(1, "SCARD {baton}:held:one");
+	kill(self.pid, SIGCONT);
+	await_text(self.out, "begins");
+	close(open(gate, O_WRONLY | O_CREAT, 0600));
+	cr_assert_eq(await_end(&self), 0, "%s", contents(self.err));
+	cr_assert(strstr(contents(self.out), "ends"));
+	end_queue();
+}
+
 Test(programs, a_help_has_all_statuses)
 {
 	static const char *const statuses[] = {"74: the end",   "75: denied",
