@@ -17,7 +17,7 @@ static struct lending {
 	struct baton_resource closed; /* refuses its task */
 	struct baton_task refused;
 	int status[2];
-	int called;        /* how many called functions have run */
+	atomic_int called; /* how many called functions have run */
 	int put_off;       /* how many were, and have run */
 	bool held_here[3]; /* before the call; by what was put off, in the wait; after the call */
 	bool held_called[2];
