@@ -159,7 +159,8 @@ struct baton_window_part {
 };
 
 /* The task needs a place in the window. Call it after baton_task_init_of(), with a type whose
- * `.window` says where the part lies, and before the task is submitted. Thread safety: the task's
+ * `.window` says where the part lies, and before the task is submitted. Otherwise the call has no
+ * effect on the task, and baton_detach() refuses the token (-EINVAL). Thread safety: the task's
  * owner. */
 void baton_window_part_init(struct baton_window_part *part,
                             struct baton_window *window) BATON_NONNULL;

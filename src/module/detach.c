@@ -37,8 +37,9 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 	if (flags & BATON_DETACH_EXCLUSIVE && baton__thread_reads(baton__self, resource))
 		return -EPERM;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
-		return baton__refused(
-			"baton_detach*: the token is a windowed task's that does not run");
+		return baton__refused("baton_detach*: the token's task does not run in its window: "
+		                      "name the part in the type's .window, and call "
+		                      "baton_window_part_init after baton_task_init_of");
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 
 #include "../parts.h"
 
+#include <baton/error.h>
+
 Test(window, a_full_window_lets_the_next_one_start_when_one_completes, .timeout = 10)
 {
 	struct client client;
@@ -304,5 +306,46 @@ Test(window, a_token_is_refused_to_any_other_task, .timeout = 10)
 			cr_assert_eq(baton_window_in_flight(&client.window), 1);
 		}
 	cr_assert_eq(client_ack(&client, 1), 0);
+	client_end(&client);
+}
+
+/* Detaches through its own token. */
+struct misplaced {
+	struct baton_task task;
+	struct baton_window_part part;
+	int detached;
+};
+
+static int misplaced_run(struct baton_task *task)
+{
+	struct misplaced *misplaced = baton_container_of(task, struct misplaced, task);
+
+	misplaced->detached = baton_detach(&misplaced->part.token, 0);
+	return 0;
+}
+
+/* A part that is initialised before the task, or that the type does not name. */
+Test(window, a_part_that_is_not_the_tasks_is_refused_with_the_mistake, .timeout = 10)
+{
+	static const struct baton_task_type named = {
+		.run = misplaced_run,
+		.window = BATON_TASK_PLACE(struct misplaced, task, part),
+	};
+	static const struct baton_task_type unnamed = {.run = misplaced_run};
+	struct misplaced misplaced;
+	struct client client;
+
+	client_init(&client, 1, NULL);
+	for (int is_named = 0; is_named < 2; is_named++) {
+		baton_window_part_init(&misplaced.part, &client.window);
+		baton_task_init_of(&misplaced.task, is_named ? &named : &unnamed);
+		if (!is_named)
+			baton_window_part_init(&misplaced.part, &client.window);
+		cr_assert_eq(baton_submit(&client.resource, &misplaced.task), 0);
+		cr_assert_eq(misplaced.detached, -EINVAL, "%d", is_named);
+		cr_assert(strstr(baton_refused(), "baton_window_part_init after") &&
+		                  strstr(baton_refused(), ".window"),
+		          "%s", baton_refused());
+	}
 	client_end(&client);
 }
