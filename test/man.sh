@@ -102,12 +102,12 @@ done
 # As man shows them: no line is too long for its column, no cell of a table is empty. A prototype
 # cannot be broken within a parameter, so the pages of functions are a little wider.
 if command -v groff >/dev/null 2>&1; then
-	for section in 1:78n 3:84n 7:78n; do
-		# shellcheck disable=SC2046,SC2086 # words, on purpose
-		(cd "$manual" && groff -z -t -mdoc -Tutf8 -rLL=${section#*:} \
-			$(printf '%s\n' $pages | grep "^man${section%:*}/") 2>&1) >"$tmp"
-		! grep . "$tmp" || complain "groff complains, see above"
-	done
+	for page in $pages; do
+		width=78n
+		[ "${page#man3/}" = "$page" ] || width=84n
+		(cd "$manual" && groff -z -t -mdoc -Tutf8 -rLL=$width "$page" 2>&1)
+	done >"$tmp"
+	! grep . "$tmp" || complain "groff complains, see above"
 fi
 
 # No path of the building machine's is in a page.

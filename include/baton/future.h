@@ -123,7 +123,8 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * Ownership: the task and the future are the caller's when the future is complete. A wait that
  * times out gives nothing back: both remain baton's.
  * Ordering: everything that the task did is visible to the waiter.
- * Errors: 0: the future is complete, whatever its status (baton_future_status()).
+ * Errors: none says how the task has ended: a wait succeeds whatever the status of the complete
+ * future (baton_future_status()).
  *   -EDEADLK    the wait can never end: this thread, or a caller for which it runs, holds the
  *               task's resource.
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().

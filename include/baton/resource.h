@@ -386,7 +386,7 @@ BATON_MUST_USE int baton_async(struct baton_resource *resource, baton_call_fn fn
 /*
  * Closes the resource: new submits are refused, accepted tasks still run. Where a task is complete
  * only by a later task of the same resource (an acknowledgement, say), wait until nothing is in
- * flight before the close: it refuses that later task, too, and the await would never end.
+ * flight before the close: it refuses that later task, too, and the await would not return.
  *
  * Thread safety: any thread. Blocking: never. Returns: 0; -EALREADY: the resource is closed.
  */
@@ -426,8 +426,8 @@ int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
  * let go; await_until: at most until `deadline_ns`. The waiter helps as baton_future_wait() does:
- * the tasks may run on this thread. The await never ends if a task waits for one that the close has
- * refused, see baton_resource_close().
+ * the tasks may run on this thread. The await does not return if a task waits for one that the
+ * close has refused, see baton_resource_close().
  *
  * Thread safety: any thread. Blocking: yes.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again

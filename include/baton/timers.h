@@ -39,8 +39,8 @@ enum baton_timers_submit {
 
 /* How a wheel is made. */
 struct baton_timers_options {
-	enum baton_timers_source source; /* what drives the wheel; 0: a thread */
-	enum baton_timers_submit submit; /* where the timers' functions run; 0: DEFAULT */
+	enum baton_timers_source source; /* what drives the wheel */
+	enum baton_timers_submit submit; /* where the timers' functions run */
 	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION.
 	 * VIRTUAL: of no effect, deadlines are exact. */
 	uint64_t resolution_ns;
