@@ -131,6 +131,24 @@ template <class F> bool dies(F &&mistake, const char *said)
 	return false;
 }
 
+#if BATON_HAS_EXCEPTIONS
+
+/* The number that the function throws, or baton's error code; 0: it throws nothing. */
+template <class F> int thrown_by(F &&throws)
+{
+	try {
+		throws();
+	} catch (int value) {
+		return value;
+	} catch (const std::system_error &error) {
+		EXPECT(error.code().category() == baton::category());
+		return error.code().value();
+	}
+	return 0;
+}
+
+#endif
+
 struct claim {
 	const char *name;
 	void (*test)();

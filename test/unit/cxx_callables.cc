@@ -293,19 +293,6 @@ void a_resource_owns_its_config()
 
 #if BATON_HAS_EXCEPTIONS
 
-template <class F> int thrown_by(F &&throws)
-{
-	try {
-		throws();
-	} catch (int value) {
-		return value;
-	} catch (const std::system_error &error) {
-		EXPECT(error.code().category() == baton::category());
-		return error.code().value();
-	}
-	return 0;
-}
-
 void an_exception_comes_out_of_the_call()
 {
 	baton::resource resource;

@@ -170,19 +170,6 @@ void a_span_has_an_end_or_none()
 
 #if BATON_HAS_EXCEPTIONS
 
-template <class F> int thrown_by(F &&throws)
-{
-	try {
-		throws();
-	} catch (int value) {
-		return value;
-	} catch (const std::system_error &error) {
-		EXPECT(error.code().category() == baton::category());
-		return error.code().value();
-	}
-	return 0;
-}
-
 void a_parallel_loop_throws_one_exception()
 {
 	std::atomic<int> visits{0};
