@@ -11,7 +11,8 @@
  * nothing, whether it has made something that the caller must give back, or whether the caller may
  * touch what it waited for. The compiler warns of a call whose result is dropped. Two ways out:
  *
- * BATON_IGNORE(expression) drops the result of one call. (gcc does not take a cast to void.)
+ * BATON_IGNORE(expression) drops the result of one call, of a stop: of its member `met`. (gcc does
+ * not take a cast to void.)
  * BATON_OPTIONAL_RESULTS, defined before the first header is included, or by -D: no warnings.
  */
 #define BATON_IGNORE(expression) ((void)!(expression))

@@ -32,7 +32,8 @@
  * Corner cases. The resource does not wait for an outstanding token by default: await() does not
  * wait for it, close() changes nothing, the finaliser may come first, and the token may be
  * completed when the resource has long been freed. With BATON_DETACH_COUNTED a closed resource
- * treats the token as a task that has not ended: await() and the finaliser wait for it.
+ * treats the token as a task that has not ended: await() and the finaliser wait for it. For a token
+ * in a window's part they wait in any case (window.h).
  * BATON_DETACH_EXCLUSIVE keeps the resource busy: everything waits for the token. cancel_pending
  * and shutdown_now do not touch tokens, whose tasks have started.
  *
@@ -111,7 +112,9 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * Thread safety: inside a task only (asserted).
  * Ownership: from this call on the task may complete at any moment, and its memory be freed. So
  * detach before the token is known to the threads that complete it; afterwards touch no member of
- * the task that may be freed. Token and deadline are baton's until the task is complete.
+ * the task that may be freed. (Where only tasks of the same resource complete the token, the
+ * function may use the task until it returns.) Token and deadline are baton's until the task is
+ * complete.
  * Errors: nothing has happened, and the task ends like any other. -EINVAL: unknown flags; the token
  * is in the window part of another task than the running one (window.h); a deadline for a task
  * without a future (no thread would be told). -EBUSY: the token is outstanding; with

@@ -64,7 +64,7 @@ enum baton_stop {
 	 * memory is the caller's. */
 	BATON_STOP_PREVENTED = 1,
 	/* A run is in the resource's queue, and has no effect any more. The memory is baton's until
-	 * the runner has passed it. The function may be running besides. */
+	 * the runner has passed it. An earlier run may still be running on another thread. */
 	BATON_STOP_QUEUED = 2,
 	/* The function is running. The memory is baton's until the function has returned. */
 	BATON_STOP_RUNNING = 3,

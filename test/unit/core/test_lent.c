@@ -21,7 +21,7 @@ static struct lending {
 	int put_off;       /* how many were, and have run */
 	bool held_here[3]; /* before the call; by what was put off, in the wait; after the call */
 	bool held_called[2];
-	bool thread_differs;
+	atomic_bool thread_differs;
 	pthread_t thread;
 } lending;
 
