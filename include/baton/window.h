@@ -33,16 +33,14 @@
  *	baton_window_part_init(&publish->part, &session->window);
  *	error = baton_submit(&session->resource, &publish->task);
  *
- * At the acknowledgement, in a task of the session. Once both have ended, the memory is free:
- *
+ *	// At the acknowledgement, in a task of the session; publish_free may free `publish`:
  *	if (baton_detached_complete(&publish->part.token, 0, NULL) == 0)
  *		baton_timer_stop_then(&publish->redelivery, publish_free, publish);
  *
  *                               | may run beside              | from
- *   submit, cancel of a task    | everything but init, deinit | any thread
+ *   submit, cancel_task         | everything but init, deinit | any thread
  *   complete of part.token      | everything but init, deinit | any thread
  *   set_limit, cancel           | everything but init, deinit | any thread
- *   cancel_task                 | everything but init, deinit | any thread
  *   in_flight, waiting          | everything but init, deinit | any thread: a hint, unless in a
  *                               |                             | task of the resource
  *   init, deinit                | nothing                     | the owner
