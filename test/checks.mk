@@ -258,7 +258,8 @@ $(call program,test/probes/subject,test/probes/subject.c libbaton.a)
 
 # ---- aarch64: everything built by a cross compiler, the unit tests run by qemu ----
 # All but those that ask the kernel about a thread's CPUs and stack, one that measures how long a
-# yield takes, and one whose stderr is also qemu's.
+# yield takes, and one whose stderr is also qemu's. Without the mend of an erratum: in some programs
+# gold of binutils 2.40 ends in an internal error where it makes room for it.
 QEMU_TESTS := $(filter-out $(addprefix %/test_,pool_options yield print),$(TESTS:%=build/qemu/%))
 QEMU_CC := aarch64-linux-gnu-gcc
 QEMU_AR := aarch64-linux-gnu-ar
@@ -269,7 +270,8 @@ build/arm64/lib/libck.a: .ci/arm64.sh | build/deps/qemu
 	$(Q).ci/arm64.sh build/arm64
 
 check-qemu: build/arm64/lib/libck.a | build/deps/build ## the unit tests' quick part on aarch64, by qemu
-	$(Q)$(MAKE) --no-print-directory CC=$(QEMU_CC) AR=$(QEMU_AR) $(QEMU_TESTS)
+	$(Q)$(MAKE) --no-print-directory CC=$(QEMU_CC) AR=$(QEMU_AR) \
+		LDFLAGS='$(LDFLAGS) -Wl,--no-fix-cortex-a53-843419' $(QEMU_TESTS)
 	$(Q)RUNNER='qemu-aarch64 -L $(QEMU_ROOT)' TEST_ARGS='$(TEST_ARGS)' \
 		test/run.sh $@ $(sort $(QEMU_TESTS))
 

@@ -25,7 +25,7 @@
 #ifdef __x86_64__
 enum { STACK_MAX = 64 * 1024 };
 #else
-enum { STACK_MAX = 72 * 1024 };
+enum { STACK_MAX = 80 * 1024 };
 #endif
 
 /* How many levels a row goes down if nothing stops it. */
