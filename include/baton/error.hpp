@@ -8,9 +8,9 @@
  * The value of such a code is the number that the C call returns (-EPIPE), and its text is that of
  * baton_error_text(). It compares equal to the std::errc of its errno.
  *
- * Exceptions. What cannot return a code throws a std::system_error with it: future::get(), call()
- * without a code, constructors. A program that is compiled with -fno-exceptions ends there
- * (std::terminate): it asks for the code first.
+ * Exceptions. Functions that cannot return a code throw a std::system_error that holds the code:
+ * future::get(), call() without a code, constructors. A program that is compiled with
+ * -fno-exceptions ends there (std::terminate): it asks for the code first.
  */
 #ifndef BATON_ERROR_HPP
 #define BATON_ERROR_HPP

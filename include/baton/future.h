@@ -16,8 +16,8 @@
  * Lifetime: baton does not touch the memory of a complete future any more. A thread that has seen
  * the future complete (by its state, a wait, a continuation) may reuse the memory, provided that no
  * other call on the future is still under way. A then() is such a call: so, before the submit,
- * register a continuation that frees the future. The complete() of a promise is none: it does not
- * touch the promise any more when another thread sees the promise complete.
+ * register a continuation that frees the future. The complete() of a promise is no such call: when
+ * another thread sees the promise complete, complete() no longer touches the promise.
  */
 #ifndef BATON_FUTURE_H
 #define BATON_FUTURE_H
@@ -238,7 +238,8 @@ size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max)
  * complete. As in baton_future_wait(), tasks may run on this thread.
  *
  * Thread safety: any thread. Blocking: yes.
- * Ownership: a complete future's memory is the caller's; the others' is baton's as before.
+ * Ownership: the memory of a complete future is the caller's. The memory of an incomplete future
+ * remains baton's.
  * Errors: as baton_future_wait(). -EDEADLK: of the incomplete futures none (any), or not all (all),
  * can ever complete. -EINVAL: count is 0 or too large (any). -ETIMEDOUT.
  */

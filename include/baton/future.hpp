@@ -49,8 +49,9 @@ namespace detail
 
 /*
  * What a future object leads to: a future of C; a continuation, which the one that consumes the
- * future may use; how the memory is given back. The value of the future of C says where the result
- * is: NULL: there is none. Bit 0 set: a std::exception_ptr. Else a stored<T>.
+ * future may use; how the memory is given back. The value of the future of C leads to the result:
+ * NULL means no result; a pointer with bit 0 set leads to a std::exception_ptr; any other pointer
+ * leads to a stored<T>.
  */
 struct state {
 	baton_future future;
@@ -388,9 +389,10 @@ public:
 
 	/*
 	 * When this future is complete, the callable runs as a task of the resource, and is given
-	 * the result. If there is none, the callable does not run, and the new future has the same
-	 * exception or status. If the resource refuses the task, the new future is cancelled. Until
-	 * this future is complete a cancel of the new one returns -EINVAL.
+	 * the result. If this future ends without a result, the callable does not run, and the new
+	 * future gets this future's exception or status. If the resource refuses the task, the new
+	 * future is cancelled. Until this future is complete a cancel of the new future returns
+	 * -EINVAL.
 	 */
 	template <class F> auto then(resource &where, F &&callable) &&
 	{

@@ -139,8 +139,9 @@ BATON_MUST_USE int baton_hold_until(struct baton_resource *resource, struct bato
  * their addresses: all or none. `holds`: an array of `count` holds that are not in use; holds[i] is
  * that of resources[i]. Each is released by baton_release(), in any order.
  *
- * Thread safety: any thread, also inside tasks. Blocking: yes. The batons taken first are held
- * while the thread waits for the others. Ownership: as for baton_hold().
+ * Thread safety: any thread, also inside tasks. Blocking: yes. While the thread waits for one
+ * of the resources, it holds the resources that it has taken before. Ownership: as for
+ * baton_hold().
  * Errors: nothing is held: -EINVAL: a resource is named twice, `count` is 0 or above the maximum.
  * Else as for baton_hold() of one of the resources.
  */

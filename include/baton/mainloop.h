@@ -81,7 +81,7 @@ struct baton_mainloop {
 		NULL                                                                               \
 	}
 
-/* What makes a source ready. */
+/* The event that makes a source ready. */
 enum baton_source_kind {
 	BATON_SOURCE_IDLE = 0,   /* runs as soon as no more important source is ready */
 	BATON_SOURCE_TIMER = 1,  /* runs when its period has passed since its start */

@@ -205,7 +205,7 @@ BATON_MUST_USE int baton_redis_withdraw(struct baton_redis *redis,
 BATON_MUST_USE int baton_redis_forget(struct baton_redis *redis,
                                       const struct baton_redis_task *task) BATON_NONNULL;
 
-/* What has become of a task. */
+/* The state of a task, as a submitter is told of it. */
 enum baton_redis_what {
 	BATON_REDIS_NOTHING = 0,
 	BATON_REDIS_WAITING = 1, /* ns: it starts in at most so long; BATON_NEVER: not known yet */
@@ -428,10 +428,11 @@ BATON_MUST_USE int baton_redis_reader_create(struct baton_redis *redis,
 void baton_redis_reader_destroy(struct baton_redis_reader *reader) BATON_NONNULL;
 
 /*
- * next: the next effect, in the order in which they happened; `effect->id` is NULL if there is none
- * yet. Never waits for one: baton_redis_fd() says when. A reader needs a connection on which nobody
- * reads notes or orders. acknowledge: all effects that next has given are dealt with. An effect
- * that was given, and not acknowledged, is given again after a crash.
+ * next: gives the effects one by one, in the order in which the effects happened. It never waits:
+ * if there is no further effect yet, `effect->id` is NULL, and baton_redis_fd() becomes readable
+ * when an effect has come. A reader needs a connection on which nobody reads notes or orders.
+ * acknowledge: all effects that next has given are dealt with. An effect that was given, and not
+ * acknowledged, is given again after a crash.
  * leave: the server keeps effects for this name no more. Then destroy the reader.
  * Errors: those of all calls. acknowledge: -ESTALE: the reader has left.
  */
