@@ -231,6 +231,8 @@ MAN_PAGES = $(addprefix man,$(shell \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))) \
 	$(patsubst include/baton/%.hpp,7/baton-cxx-%.7,$(filter-out %/callable.hpp,\
 	$(filter include/baton/%,$(CXX_HEADERS)))))
+EXAMPLES_OF_ONE_FILE := $(wildcard examples/check.h examples/*.c examples/features/*.c \
+	examples/tutorial/*.c)
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
 INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
@@ -243,6 +245,7 @@ INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
 	$(call into,src/gdb/baton-gdb.py,src/gdb,$(DATADIR)) \
 	$(call into,src/upgrade/to-0.3.sh,src/upgrade,$(DATADIR)) \
 	$(call into,$(wildcard src/bpftrace/*.bt),src/bpftrace,$(DATADIR)) \
+	$(call into,$(EXAMPLES_OF_ONE_FILE),examples,$(DATADIR)/examples) \
 	$(call into,$(MAN_PAGES:%=build/man/%),build/man,$(MANDIR))
 
 # ---- Library ----
@@ -477,7 +480,9 @@ install: all ## to PREFIX (/usr/local), below DESTDIR
 uninstall: ## the same list, backwards
 	$(Q)set -e; for pair in $(INSTALLED); do rm -f "$(DESTDIR)$${pair#*:}"; done; \
 		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" "$(DESTDIR)$(LIBDIR)/cmake/baton" \
-			"$(DESTDIR)$(CHECKEDDIR)" "$(DESTDIR)$(TSANDIR)" "$(DESTDIR)$(DATADIR)" \
+			"$(DESTDIR)$(CHECKEDDIR)" "$(DESTDIR)$(TSANDIR)" \
+			"$(DESTDIR)$(DATADIR)"/examples/* "$(DESTDIR)$(DATADIR)/examples" \
+			"$(DESTDIR)$(DATADIR)" \
 		2>/dev/null || true
 
 # ---- What must be there before anything is built ----

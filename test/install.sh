@@ -207,6 +207,17 @@ EOF
 		-Wl,-rpath-link,"$prefix/lib" &&
 		LD_LIBRARY_PATH=$prefix/lib "$tmp/redis" || fail "a program with libbaton-redis"
 fi
+# The examples, from where they are installed to.
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+{
+	flags="$(pkg-config --cflags baton baton-mainloop baton-admission) -std=gnu11 -Wall -Werror"
+	for example in "$prefix"/share/baton/examples/*.c "$prefix"/share/baton/examples/*/*.c; do
+		$cc $flags -fsyntax-only "$example" || fail "${example##*/} does not compile"
+	done
+	$cc $flags -o "$tmp/transfer" "$prefix/share/baton/examples/transfer.c" $libs &&
+		LD_LIBRARY_PATH=$prefix/lib timeout 120 "$tmp/transfer" >"$tmp/transfer.out" ||
+		fail "the installed example transfer.c"
+}
 # The checked library, which the same program finds in another folder; and the one for programs
 # under ThreadSanitizer.
 # shellcheck disable=SC2086,SC2046 # words, on purpose
