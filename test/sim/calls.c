@@ -2,6 +2,7 @@
 /*
  * What scenarios and the library ask of threads: to begin, to end, to let others go on.
  */
+#include "backend.h"
 #include "engine.h"
 
 #include <pthread.h>
@@ -56,6 +57,16 @@ void sim_spin(void);
 void sim_spin(void)
 {
 	(void)sim_sched_yield();
+}
+
+/* Concurrency Kit's full fence. Of two such fences the later one knows what was done before the
+ * other, as if both were read-modify-writes of one word. */
+void sim_fence(void);
+void sim_fence(void)
+{
+	static uint32_t fences;
+
+	(void)add_seq_cst(&fences, 1);
 }
 
 void sim_word_changed(const void *word)

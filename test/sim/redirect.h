@@ -41,6 +41,7 @@ void sim_free(void *memory);
 void *sim_mmap(size_t size);
 int sim_munmap(void *memory, size_t size);
 void sim_spin(void);
+void sim_fence(void);
 
 #define pthread_create sim_pthread_create
 #define pthread_join sim_pthread_join
@@ -70,6 +71,9 @@ void sim_spin(void);
 #define memfd_create(name, flags) ((void)(name), 1 << 20) /* nobody's */
 #define ftruncate(fd, size) ((void)(fd), (void)(size), 0)
 #define ck_pr_stall sim_spin
+/* The fences of ck_epoch_begin: the first on x86, the other one elsewhere. */
+#define ck_pr_fence_atomic_load sim_fence
+#define ck_pr_fence_memory sim_fence
 
 /* Whoever frees a node writes it, as its next user will: earlier use must come before. */
 static inline void sim_scribble(void *memory, size_t size)
