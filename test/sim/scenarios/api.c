@@ -81,7 +81,7 @@ static void inside(struct sim_note *note)
 	case 7:
 		baton_set_result(note);
 		sim_require(baton_current() == &note->topic->resource);
-		sim_require(baton_held(&note->topic->resource));
+		sim_require(baton_held(&note->topic->resource) == !note->reads);
 		break;
 	default:
 		break;
@@ -101,17 +101,21 @@ static void submit(struct actor *actor, bool with_future)
 	sim_note_init(note, topic, with_future);
 	note->body = inside;
 	note->status = (int)sim_pick(2);
-	if (with_future && sim_pick(3) == 2)
+	if (sim_pick(3) == 2)
+		sim_more_reads(note, with_future && sim_pick(3) == 2);
+	else if (with_future && sim_pick(3) == 2)
 		note->task._run = sim_more_run_detached;
 	if (sim_pick(4) == 3) {
 		sim_note_begin(note);
-		(void)sim_note_end(note, baton_submit_later(&topic->resource, &note->task));
+		(void)sim_note_end(note, baton_submit_later(&topic->resource, note->entry));
 	} else {
 		(void)sim_note_submit(note);
 	}
 	if (note->fate == SIM_REFUSED) {
 		/* It is untouched: the other one may take it. */
 		note->topic = topic == &topics[0] ? &topics[1] : &topics[0];
+		if (note->reads)
+			sim_more_moved(note);
 		(void)sim_note_submit(note);
 	}
 	if (with_future && note->fate != SIM_REFUSED)

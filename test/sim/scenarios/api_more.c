@@ -11,6 +11,7 @@
 #include "../../parts.h"
 
 #include <baton/call.h>
+#include <baton/hold.h>
 
 #define TICK 1024U
 #define PARCELS 4
@@ -22,8 +23,15 @@ struct completer {
 	int status;
 };
 
+/* A reader, whose note is elsewhere. */
+struct reading {
+	struct read_task read;
+	struct sim_note *note;
+};
+
 static struct sim_topic *both;
 static struct extra {
+	struct baton_readers readers;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct baton_bound_config limits;
@@ -107,6 +115,7 @@ void sim_more_begin(struct sim_topic *topics)
 		baton_resource_init(&topic->resource, &topic->config);
 		if (has & 2)
 			extend(&extras[i], topic);
+		baton_readers_init(&extras[i].readers, &topic->resource);
 	}
 	baton_window_init(&window, &topics[0].resource, 1);
 	sim_require(
@@ -134,15 +143,19 @@ static void complete_dropped(struct baton_trigger *trigger, int error, uint64_t 
 	(void)complete_in_task(trigger, fires);
 }
 
-/* Detaches the running task of the topic; it completes soon, here or there. */
-static void detach(unsigned topic, struct baton_detached *token, int status)
+/* Of the one only: what completes it waits in the other. */
+static unsigned any_flags(unsigned topic)
 {
-	struct completer *completer = sim_alloc(sizeof(*completer));
 	unsigned flags = sim_pick(2) ? BATON_DETACH_COUNTED : 0;
 
-	/* Of the one only: what completes it waits in the other. */
-	if (topic == 0 && sim_pick(2))
-		flags |= BATON_DETACH_EXCLUSIVE;
+	return topic == 0 && sim_pick(2) ? flags | BATON_DETACH_EXCLUSIVE : flags;
+}
+
+/* Detaches the running task of the topic; it completes soon, here or there. */
+static void detach(unsigned topic, struct baton_detached *token, int status, unsigned flags)
+{
+	struct completer *completer = sim_alloc(sizeof(*completer));
+
 	*completer = (struct completer){.token = token, .status = status};
 	baton_trigger_init(&completer->trigger, &both[!topic].resource, complete_in_task);
 	baton_trigger_set_dropped(&completer->trigger, complete_dropped);
@@ -154,9 +167,15 @@ static void detach(unsigned topic, struct baton_detached *token, int status)
 static void detach_note(struct sim_note *note)
 {
 	struct baton_detached *token = sim_alloc(sizeof(*token));
+	const unsigned topic = note->topic == &both[1];
+	unsigned flags = any_flags(topic);
 
 	baton_detached_init(token);
-	detach(note->topic == &both[1], token, note->status);
+	if (note->reads) {
+		sim_require(baton_detach(token, BATON_DETACH_EXCLUSIVE) == -EPERM);
+		flags &= BATON_DETACH_COUNTED;
+	}
+	detach(topic, token, note->status, flags);
 }
 
 int sim_more_run_detached(struct baton_task *task)
@@ -168,12 +187,66 @@ int sim_more_run_detached(struct baton_task *task)
 	return 0;
 }
 
+/* ---- Readers ---- */
+
+static int run_reading(struct baton_task *task)
+{
+	struct reading *reading = baton_container_of(task, struct reading, read.task);
+	const int status = reading->note->status;
+	const bool own_future = reading->note->own_future;
+
+	sim_require(baton_reading(&reading->note->topic->resource));
+	sim_require(!baton_held(&reading->note->topic->resource));
+	(void)sim_note_read(reading->note); /* last touch, if it has a future */
+	if (!own_future)
+		sim_retire(reading, sizeof(*reading));
+	return status;
+}
+
+static void cancel_reading(struct baton_task *task)
+{
+	struct reading *reading = baton_container_of(task, struct reading, read.task);
+
+	sim_note_cancelled(reading->note);
+	sim_retire(reading, sizeof(*reading));
+}
+
+static const struct baton_task_type reading_type = {
+	.run = run_reading,
+	.cancelled = cancel_reading,
+	.future = BATON_TASK_PLACE(struct reading, read.task, read.future),
+	.reader = BATON_TASK_PLACE(struct reading, read.task, read.reader),
+};
+
+void sim_more_moved(struct sim_note *note)
+{
+	struct reading *reading = baton_container_of(note->entry, struct reading, read.task);
+
+	baton_reader_init(&reading->read.reader, &extra_of(&note->topic->resource)->readers);
+}
+
+void sim_more_reads(struct sim_note *note, bool detached)
+{
+	struct reading *reading = sim_alloc(sizeof(*reading));
+
+	baton_task_init_of(&reading->read.task, &reading_type);
+	reading->read.future = note->own_future ? &note->future : NULL;
+	reading->note = note;
+	note->entry = &reading->read.task;
+	note->reads = true;
+	if (detached)
+		note->body = detach_note;
+	sim_more_moved(note);
+}
+
+/* ---- Windows ---- */
+
 static int run_parcel(struct baton_task *task)
 {
 	struct parcel *parcel = baton_container_of(task, struct parcel, windowed.task);
 
 	if (sim_pick(2))
-		detach(0, &parcel->windowed.part.token, 0);
+		detach(0, &parcel->windowed.part.token, 0, any_flags(0));
 	return 0;
 }
 
@@ -233,6 +306,32 @@ static void quiesce(void)
 	sim_require(baton_quiesce_end(suspensions, 2) == 0);
 }
 
+/* All or none, of one topic or two. */
+static void hold(void)
+{
+	const size_t count = sim_pick(2) + 1;
+	const unsigned first = sim_pick(2);
+	struct baton_resource *resources[] = {&both[first].resource, &both[!first].resource};
+	struct baton_hold holds[2] = {BATON_HOLD_INIT, BATON_HOLD_INIT};
+	const uint64_t deadline = sim_pick(2) ? sim_in(5000) : BATON_FOREVER;
+	const int status = baton_hold_many_until(resources, count, holds, deadline);
+
+	sim_require(status == 0 || (status == -ETIMEDOUT && deadline != BATON_FOREVER) ||
+	            status == -EPIPE || status == -EAGAIN || status == -ECANCELED ||
+	            status == -ESHUTDOWN || status == -EPERM);
+	for (size_t i = 0; i < count; i++)
+		sim_require(baton_held(resources[i]) == (status == 0));
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		struct sim_topic *topic = &both[i ? !first : first];
+		const int before = ++topic->changes;
+
+		sim_point();
+		sim_require(!topic->reading && !topic->entered && topic->changes == before);
+	}
+	for (size_t i = 0; status == 0 && i < count; i++)
+		sim_require(baton_release(&holds[i]) == 0);
+}
+
 static void stamped_post(void)
 {
 	struct baton_label label = BATON_LABEL_INIT;
@@ -248,7 +347,7 @@ void sim_more_act(void)
 {
 	int64_t fired;
 
-	switch (sim_pick(7)) {
+	switch (sim_pick(10)) {
 	case 0:
 		fan_out();
 		break;
@@ -264,6 +363,11 @@ void sim_more_act(void)
 	case 4:
 		fired = baton_timers_advance(timers, 3 * TICK);
 		sim_require(fired >= 0 || fired == -EBUSY);
+		break;
+	case 5:
+	case 6:
+	case 7:
+		hold();
 		break;
 	default:
 		submit_parcel();
@@ -286,5 +390,7 @@ void sim_more_end(void)
 		sim_require(!extras[i].open);
 		sim_require(extras[i].bound._pushed == extras[i].bound._gone);
 		sim_require(!extras[i].bound._sorted && !extras[i].lanes._busy);
+		sim_require(baton_readers_at_work(&extras[i].readers) == 0);
+		baton_readers_deinit(&extras[i].readers);
 	}
 }
