@@ -32,10 +32,10 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
 	    BATON__TOKEN_OUTSTANDING)
 		return -EBUSY;
-	if (flags & BATON_DETACH_EXCLUSIVE && baton__turn_is_shelving(resource))
-		return -EBUSY;
 	if (flags & BATON_DETACH_EXCLUSIVE && baton__thread_reads(baton__self, resource))
 		return -EPERM;
+	if (flags & BATON_DETACH_EXCLUSIVE && baton__turn_is_shelving(resource))
+		return -EBUSY;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
 		return baton__refused("baton_detach*: the token's task does not run in its window: "
 		                      "name the part in the type's .window, and call "

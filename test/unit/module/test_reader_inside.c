@@ -178,6 +178,33 @@ Test(reader_inside, may_detach_itself, .timeout = 10)
 	readers_end();
 }
 
+/* When the leader has left, and the baton is on the shelf. */
+static int detaches_late(struct look *look)
+{
+	struct baton_detached exclusive = BATON_DETACHED_INIT;
+
+	gate_open(&look->entered);
+	gate_pass(&look->leave);
+	look->stays = false;
+	look->result = baton_detach(&exclusive, BATON_DETACH_EXCLUSIVE);
+	return 0;
+}
+
+Test(reader_inside, may_not_detach_exclusively_when_its_leader_has_left, .timeout = 10)
+{
+	struct look looks[2];
+	pthread_t threads[2];
+
+	looks_init(looks, 2, true);
+	looks[1].inside = detaches_late;
+	for (int i = 0; i < 2; i++)
+		threads[i] = look_start(&looks[i]);
+	look_end(&looks[0], threads[0]);
+	look_end(&looks[1], threads[1]);
+	cr_assert_eq(looks[1].result, -EPERM);
+	readers_end();
+}
+
 static struct look inner;
 
 static int submits_another(struct look *look)
