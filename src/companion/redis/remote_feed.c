@@ -18,8 +18,9 @@
 #include <string.h>
 
 #define MS (BATON_SECOND / 1000)
-#define READ_MAX 256    /* entries of one stream in one read */
-#define HEARD_MAX 16384 /* entries that the node may hear before it takes them from the stream */
+#define READ_MAX 256  /* entries of one stream in one read */
+#define HEARD_MAX 500 /* entries that the node hears before it takes them from the stream */
+#define FED_MAX 500   /* jobs whose states one call reads */
 #define EPOCH_SIZE sizeof(uint64_t)
 
 /* ---- The registry of names ---- */
@@ -165,7 +166,7 @@ static struct baton_remote_job *make_job(struct baton_remote *remote, uint32_t p
 
 /* ---- From a job to its name ---- */
 
-static void give_up(struct baton_remote *remote, struct baton_remote_job *jobs, int error)
+static void free_jobs(struct baton_remote_job *jobs)
 {
 	while (jobs) {
 		struct baton_remote_job *next = jobs->next;
@@ -173,6 +174,11 @@ static void give_up(struct baton_remote *remote, struct baton_remote_job *jobs, 
 		baton__remote_free(jobs);
 		jobs = next;
 	}
+}
+
+static void give_up(struct baton_remote *remote, struct baton_remote_job *jobs, int error)
+{
+	free_jobs(jobs);
 	baton__remote_begin_anew(remote, error);
 }
 
@@ -225,7 +231,7 @@ static void acquire_name(struct baton_remote *remote, struct baton_remote_job *j
 	keep_open(remote, entry);
 }
 
-static void feed(struct baton_remote *remote, struct baton_remote_job *jobs)
+static bool feed(struct baton_remote *remote, struct baton_remote_job *jobs)
 {
 	redisReply *states = NULL;
 	size_t asked = 0;
@@ -233,7 +239,7 @@ static void feed(struct baton_remote *remote, struct baton_remote_job *jobs)
 
 	if (error) {
 		give_up(remote, jobs, error);
-		return;
+		return false;
 	}
 	while (jobs) {
 		struct baton_remote_job *job = jobs;
@@ -254,6 +260,27 @@ static void feed(struct baton_remote *remote, struct baton_remote_job *jobs)
 		}
 	}
 	freeReplyObject(states);
+	return !error;
+}
+
+/* Feeds the jobs, some at a time. */
+static void feed_all(struct baton_remote *remote, struct baton_remote_job *jobs)
+{
+	bool good = true;
+
+	while (jobs && good) {
+		struct baton_remote_job *last = jobs;
+		struct baton_remote_job *rest;
+
+		for (uint32_t i = 1; i < FED_MAX && last->next; i++)
+			last = last->next;
+		rest = last->next;
+		last->next = NULL;
+		good = feed(remote, jobs);
+		jobs = rest;
+	}
+	/* The next owner reads them again. */
+	free_jobs(jobs);
 }
 
 /* ---- Reading ---- */
@@ -333,8 +360,8 @@ static void take_reply(struct baton_remote *remote, const redisReply *reply)
 	}
 	if (error)
 		give_up(remote, jobs, error);
-	else if (jobs)
-		feed(remote, jobs);
+	else
+		feed_all(remote, jobs);
 }
 
 void baton__remote_read(struct baton_remote *remote)
