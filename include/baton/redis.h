@@ -39,7 +39,7 @@
  * lease lasts. No key expires. So a jump ends no lease and no life; a lease lasts at most one lease
  * of the scheduler longer. What remains: a read that waits when the clock is set back is given up
  * after `timeout_ns`, and then asked again; a server that loses its last second, and whose clock is
- * set back too, may give an epoch a second time. Nodes of remote.h go by the server's clock.
+ * set back too, may give an epoch a second time.
  *
  * Memory: when the server has reached its `maxmemory`, submit returns -ENOMEM; all other calls
  * work, so that the queue drains, and takes tasks again. (Not so on a server older than Redis 7,

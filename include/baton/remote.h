@@ -44,13 +44,25 @@
  * function for all tasks that have ended since the call before (drain hooks, hooks.h). The function
  * looks first whether this node still owns the partition, by the partition's epoch.
  *
- * Owners. A node holds its partitions by a lease, which it renews when a third of it is over. When
- * a node's lease ends (the node was killed, frozen or cut off), another node takes its partitions
- * over, under later epochs; the other nodes know when the lease ends, and call the server then. So
- * no name is without an owner for longer than two leases, mostly one, as long as another node
- * lives. A node that leaves (destroy) hands its partitions over at once. When nodes join, each
- * owner gives of its own, partition by partition, until the shares differ by at most 1; an owner
- * ends the tasks of a partition that it has begun, then hands the partition over.
+ * Owners. A node holds its partitions by a lease, which it renews when a third of it is over. The
+ * nodes that own watch each other's renewals. A node whose lease ends (it was killed, frozen or cut
+ * off) loses its partitions to another node, which owns them under later epochs. So no name is
+ * without an owner for longer than two leases, as long as another node lives. A node that leaves
+ * (destroy) hands its partitions over at once. When nodes join, each owner gives of its own,
+ * partition by partition, until the shares differ by at most 1; an owner ends the tasks of a
+ * partition that it has begun, then hands the partition over.
+ *
+ * Clocks. No key expires, and no lease ends by the server's clock, which may jump, or be another
+ * machine's after a fail-over. A lease is over when a node that watches it has seen no renewal for
+ * as long as the lease lasts, by its own monotonic clock: at most one lease later than the lease
+ * itself. keep_ns is measured in the same way. While no node with a `run` lives, nothing is ended:
+ * a node that joins then takes the partitions of lost nodes after their lease. What remains: a
+ * server that loses its last second, and whose clock is set back too, may give an epoch a second
+ * time.
+ *
+ * Many. No call of a node touches more than 500 partitions, or entries of what the node was told;
+ * a node that gets or gives more calls again. A node watches the 64 nodes that have not renewed for
+ * longest. Not bounded: the read in which an owner waits for tasks names all its partitions.
  *
  * Promises.
  *   - An accepted task is run by the node that owns its name then, as soon as a node does. Its
@@ -134,7 +146,8 @@ struct baton_remote_options {
 	const char *node;    /* as an id of redis.h, at most 40 characters: "node" */
 	uint32_t partitions; /* the same in all nodes of the space, at most 4096: 256 */
 	uint64_t lease_ns;   /* 3 s; at least 50 ms, at most a day */
-	/* How long answers wait for a node that is away, at least a lease: 60 s. */
+	/* How long answers wait for a node that is away, at least a lease: 60 s; some more while no
+	 * node that owns has noticed. */
 	uint64_t keep_ns;
 	/*
 	 * Runs a task. Returns 0, or a status, which the submitter's future fails with; such a task

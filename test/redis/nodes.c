@@ -4,6 +4,7 @@
 #include <baton/resource.h>
 
 #include <criterion/criterion.h>
+#include <hiredis/hiredis.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,6 +76,19 @@ struct baton_remote *join(const struct server *server, const char *node, uint64_
 
 	cr_assert_eq(error, 0, "%d: %s", error, remote ? baton_remote_error(remote) : "");
 	return remote;
+}
+
+void steal(const struct server *server, const struct baton_remote *from, uint32_t partition)
+{
+	const char *node = baton_remote_node(from);
+
+	freeReplyObject(server_ask(server, "EVAL %s 1 {test}:remote %s %u",
+	                           "local r, node, partition = KEYS[1], ARGV[1], ARGV[2] "
+	                           "redis.call('HSET', r .. ':owners', partition, '1:thief') "
+	                           "redis.call('ZREM', r .. ':own:' .. node, partition) "
+	                           "redis.call('ZADD', r .. ':own:thief', 1, partition) "
+	                           "redis.call('SADD', r .. ':lost', 'thief') return 1",
+	                           node, partition));
 }
 
 int ask(struct baton_remote *remote, struct question *question, const char *name, const char *data)

@@ -33,6 +33,9 @@ void await_entered(struct gate *gate);
 struct baton_remote *join(const struct server *server, const char *node, uint64_t lease_ns,
                           int (*run)(struct baton_remote_job *job, void *arg), void *arg);
 
+/* A node that is lost soon takes the partition. */
+void steal(const struct server *server, const struct baton_remote *from, uint32_t partition);
+
 struct question {
 	struct baton_remote_task task;
 	struct baton_future future;

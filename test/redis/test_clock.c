@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The server's clock jumps, as after a correction, or a fail-over to another machine. */
+#include "nodes.h"
 #include "pair.h"
 
 #include <criterion/criterion.h>
+#include <hiredis/hiredis.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -125,4 +127,88 @@ Test(clock, what_nobody_keeps_is_deleted_after_its_time_and_a_jump)
 	}
 	cr_assert_eq(server_number(&server, "ZCARD {test}:queue"), 0);
 	cr_assert_eq(server_number(&server, "EXISTS {test}:task:left {test}:note:left"), 0);
+}
+
+/* ---- Nodes of a space ---- */
+
+#define LEASE_NS (4 * 600 * MS)
+
+/* A node runs a task whose submitter waits for the answer; another task waits. */
+Test(clock, a_jump_ends_no_lease_of_a_node_and_loses_no_answer)
+{
+	struct question questions[2];
+	struct gate gate;
+	struct baton_remote *owner;
+	struct baton_remote *guest;
+	char record[96];
+	unsigned partition;
+
+	gate_init(&gate);
+	owner = join(&server, "owner", LEASE_NS, pass_gate, &gate);
+	guest = join(&server, "guest", LEASE_NS, NULL, NULL);
+	partition = baton_remote_partition(owner, "a", 1);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(ask(guest, &questions[i], "a", ""), 0);
+	await_entered(&gate);
+	snprintf(record, sizeof(record), "%s",
+	         server_text(&server, "HGET {test}:remote:owners %u", partition));
+	for (size_t i = 0; i < JUMPS; i++) {
+		long long renewals = server_number(&server, "HGET {test}:remote:numbers renewals");
+
+		jump(jumps[i]);
+		/* Each renews twice at least. */
+		while (server_number(&server, "HGET {test}:remote:numbers renewals") < renewals + 5)
+			usleep(20000);
+		cr_assert_str_eq(server_text(&server, "HGET {test}:remote:owners %u", partition),
+		                 record);
+		cr_assert_eq(baton_remote_owned(owner), PARTITIONS);
+	}
+	sem_post(&gate.open);
+	sem_post(&gate.open);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(await(&questions[i]), 0);
+		cr_assert_eq(atoi(questions[i].answer), i + 1);
+	}
+	cr_assert_eq(gate.runs, 2, "none has run twice");
+	baton_remote_destroy(guest);
+	baton_remote_destroy(owner);
+}
+
+/* Makes a node that owns all, and never renews. */
+static void make_lost(const char *node, const char *lease_ms, const char *owns)
+{
+	freeReplyObject(server_ask(&server,
+	                           "FCALL baton_remote_balance 1 {test} %s %s %s %d %s 0 0 0-0 0",
+	                           node, lease_ms, lease_ms, PARTITIONS, owns));
+}
+
+Test(clock, a_node_that_is_lost_is_missed_whatever_the_clock_says)
+{
+	struct baton_remote *heir;
+
+	make_lost("lost", "500", "1");
+	make_lost("guest", "500", "0");
+	heir = join(&server, "heir", LEASE_NS, count, NULL);
+	jump(-HOUR);
+	/* The suite's timeout ends it. */
+	while (baton_remote_owned(heir) < PARTITIONS ||
+	       server_number(&server, "EXISTS {test}:remote:to:lost {test}:remote:seq:lost "
+	                              "{test}:remote:to:guest {test}:remote:seq:guest") > 0)
+		usleep(20000);
+	expect(heir, "a", "1");
+	baton_remote_destroy(heir);
+}
+
+Test(clock, a_node_whose_lease_lasts_is_not_missed_after_a_jump)
+{
+	struct baton_remote *heir;
+
+	make_lost("slow", "60000", "1");
+	heir = join(&server, "heir", 500 * MS, count, NULL);
+	jump(2 * HOUR);
+	for (int step = 0; step < 100; step++) {
+		usleep(20000);
+		cr_assert_eq(baton_remote_owned(heir), 0);
+	}
+	baton_remote_destroy(heir);
 }

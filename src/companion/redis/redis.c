@@ -227,13 +227,16 @@ int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, r
 	return error;
 }
 
-void baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call)
+int baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call,
+                         redisReply **reply)
 {
 	uint64_t patience_ns = redis->options.patience_ns;
+	int error;
 
 	redis->options.patience_ns = 0;
-	baton__redis_do(redis, call, NULL);
+	error = baton__redis_do(redis, call, reply);
 	redis->options.patience_ns = patience_ns;
+	return error;
 }
 
 /* ---- The waiting read ---- */

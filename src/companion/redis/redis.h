@@ -14,7 +14,7 @@
 #include <sys/time.h>
 
 /* The version of the .lua files: raised with each change that earlier programs cannot work with. */
-#define BATON__REDIS_FUNCTIONS 5
+#define BATON__REDIS_FUNCTIONS 6
 
 /* The text of the .lua files, in a C file that the Makefile generates. */
 extern const char baton__redis_functions[];
@@ -73,8 +73,9 @@ void baton__redis_add_all(struct baton__redis_call *call, const struct baton__re
  */
 int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call,
                     struct redisReply **reply);
-/* Makes one attempt at the call, and drops the answer. */
-void baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call);
+/* Makes one attempt at the call. */
+int baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call,
+                         struct redisReply **reply);
 
 /*
  * The waiting read: ask, and, when its descriptor is readable, answer. `reply` is NULL if there is

@@ -410,7 +410,7 @@ BATON_EXPORT void baton_redis_backend_destroy(struct baton_redis_backend *backen
 	baton__redis_call_init(&call, "leave");
 	baton__redis_add_text(&call, backend->name);
 	/* If the call is lost, the server finds out by the lease. */
-	baton__redis_do_once(backend->redis, &call);
+	baton__redis_do_once(backend->redis, &call, NULL);
 	free_task(backend);
 	freeReplyObject(backend->order);
 	free(backend->name);

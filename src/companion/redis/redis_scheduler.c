@@ -480,7 +480,7 @@ BATON_EXPORT void baton_redis_scheduler_destroy(struct baton_redis_scheduler *sc
 		baton__redis_call_init(&call, "resign");
 		baton__redis_add_text(&call, scheduler->epoch);
 		baton__redis_add_text(&call, scheduler->token);
-		baton__redis_do_once(scheduler->redis, &call);
+		baton__redis_do_once(scheduler->redis, &call, NULL);
 	}
 	step_down(scheduler);
 	free(scheduler);

@@ -255,6 +255,7 @@ static void free_remote(struct baton_remote *remote)
 	if (remote->redis)
 		baton_redis_destroy(remote->redis);
 	free(remote->kept);
+	free(remote->watched);
 	free(remote->waiting);
 	free(remote->partitions);
 	free(remote);

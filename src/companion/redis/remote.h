@@ -7,7 +7,8 @@
  * tasks have brought: submits, and finished jobs.
  *
  *   remote.c       create, destroy, the thread's loop
- *   remote_own.c   leases: which partitions are this node's
+ *   remote_own.c   which partitions are this node's
+ *   remote_watch.c leases of other nodes, watched by this node's clock
  *   remote_feed.c  from the partitions' streams to the names' resources
  *   remote_job.c   a job: what `run` may call; the batches of a name
  *   remote_send.c  submits and finished jobs, to the server
@@ -86,6 +87,15 @@ struct baton_remote_job {
 	size_t size;
 };
 
+/* A lease of another node, or how long its keys are kept: over if it is not renewed before
+ * `over_at`, by this node's clock. */
+struct baton__remote_watched {
+	char what[8]; /* "leases" or "keeps" */
+	char node[BATON__REMOTE_NODE_MAX + 1];
+	uint64_t renewal;
+	uint64_t over_at;
+};
+
 struct baton_remote {
 	struct baton_remote_options options;
 	struct baton_redis *redis;
@@ -108,7 +118,10 @@ struct baton_remote {
 	uint32_t connection; /* over which the partitions were got */
 	uint64_t balance_at;
 	bool joined;
-	bool anew; /* everything was dropped: the epochs must end */
+	bool anew;     /* everything was dropped: the epochs must end */
+	uint64_t seen; /* the last epoch that the server has given this node */
+	struct baton__remote_watched *watched;
+	size_t watched_count;
 
 	/* ---- Reading (remote_feed.c) ---- */
 	char told[BATON__REMOTE_POSITION];
@@ -147,6 +160,13 @@ void baton__remote_lose(struct baton_remote *remote, uint32_t partition);
 /* Drops all partitions, and gets them back under new epochs; after an error, with a pause. */
 void baton__remote_begin_anew(struct baton_remote *remote, int error);
 void baton__remote_leave(struct baton_remote *remote);
+
+/* ---- remote_watch.c ---- */
+/* add_over: the leases that are over, as arguments. watch: those of an answer. next: when the first
+ * will be over. */
+void baton__remote_add_over(const struct baton_remote *remote, struct baton__redis_call *call);
+int baton__remote_watch(struct baton_remote *remote, const struct redisReply *leases);
+uint64_t baton__remote_watch_next(const struct baton_remote *remote);
 
 /* ---- remote_feed.c ---- */
 int baton__remote_open_names(struct baton_remote *remote);

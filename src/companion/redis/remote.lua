@@ -4,27 +4,43 @@
 --   q:remote:in:P      stream {node, number, name, data}: partition P's tasks that are not over
 --   q:remote:state:P   hash name -> state
 --   q:remote:owners    hash P -> epoch:node
---   q:remote:nodes     zset node -> when its lease ends (ms)
+--   q:remote:own:N     zset P -> epoch: what node N owns; N may be '': what nobody owns
+--   q:remote:shares    zset node -> how many partitions it owns: the nodes with a lease
+--   q:remote:lost      set: the nodes without a lease, and '', that have partitions to be taken
+--   q:remote:leases    zset node -> its last renewal: nodes that own
+--   q:remote:keeps     zset node -> its last renewal: all nodes
+--   q:remote:spans     hash node -> lease_ms:keep_ms
 --   q:remote:to:N      stream: what node N is told: answers, messages, "look at the owners",
 --                      "messages are lost"
 --   q:remote:seq:N     the last number that was accepted from node N
 --   q:remote:effects   stream {name, task, epoch, data}
 --   q:remote:readers   hash name -> up to which effect the reader has acknowledged
---   q:remote:numbers   hash: the number of partitions, the last epoch, the effects dropped
+--   q:remote:numbers   hash: the number of partitions, how many were ever owned, the last epoch, the
+--                      last renewal, the effects dropped
 --
--- A partition is owned by the node that q:remote:owners names. When that node's lease is over, the
--- next remote_balance of another node takes the partition. A task is over when its entry is deleted
--- from the partition's stream. A consumer group would deliver by XREADGROUP, a write that no fence
--- guards; so an owner reads by XREAD, and remote_commit deletes.
+-- A partition is owned by the node that q:remote:owners names. A lease has no end on the server, and
+-- no key expires, so that no jump of the server's clock ends anything. Each renewal has a number. A
+-- node that has seen no later number of another node for as long as the other's lease lasts, by its
+-- own clock, says so in its next remote_balance, and takes the other's partitions; after keep_ms it
+-- ends what the server keeps for the other. While no node that owns lives, nothing is ended.
+--
+-- A task is over when its entry is deleted from the partition's stream. A consumer group would
+-- deliver by XREADGROUP, a write that no fence guards; so an owner reads by XREAD, and remote_commit
+-- deletes.
 
 local REMOTE_TYPES = {
-	[':remote:owners'] = 'hash', [':remote:nodes'] = 'zset', [':remote:numbers'] = 'hash',
+	[':remote:owners'] = 'hash', [':remote:own:'] = 'zset', [':remote:shares'] = 'zset',
+	[':remote:lost'] = 'set', [':remote:leases'] = 'zset', [':remote:keeps'] = 'zset',
+	[':remote:spans'] = 'hash', [':remote:numbers'] = 'hash',
 	[':remote:effects'] = 'stream', [':remote:readers'] = 'hash',
 }
+local MOVED = 250 -- partitions that one call moves
+local WATCHED = 64 -- nodes that have not renewed for longest, of whom a node is told
 local TOLD = 100000 -- entries that a node may leave unread before it gets no more messages
 
+-- Deletes what the node has heard, but for the last hundred entries or so.
 local function trim_told(r, node, position)
-	call('XTRIM', r .. ':to:' .. node, 'MINID', position)
+	call('XTRIM', r .. ':to:' .. node, 'MINID', '~', position, 'LIMIT', TRIMMED)
 end
 
 local function tell_node(r, node, ...)
@@ -56,172 +72,246 @@ local function check_type(key, kind)
 	end
 end
 
--- The nodes, each with a count of 0; and when the first lease of a node other than `node` ends.
-local function live_nodes(r, node)
-	local nodes, counts, first = call('ZRANGE', r .. ':nodes', 0, -1, 'WITHSCORES'), {}, nil
-	for i = 1, #nodes, 2 do
-		counts[nodes[i]] = 0
-		if nodes[i] ~= node and not first then
-			first = tonumber(nodes[i + 1])
-		end
-	end
-	return counts, first
+-- ---- Who owns what ----
+
+local function own_key(r, node)
+	return r .. ':own:' .. node
 end
 
-local function read_owners(r)
-	local owners, all = {}, call('HGETALL', r .. ':owners')
-	for i = 1, #all, 2 do
-		local epoch, node = string.match(all[i + 1], '^(%d+):(.*)$')
-		owners[all[i]] = {epoch = epoch, node = node}
-	end
-	return owners
+local function set_share(r, node)
+	call('ZADD', r .. ':shares', 'XX', call('ZCARD', own_key(r, node)), node)
 end
 
-local function set_owner(r, partition, node)
+-- to: '' is nobody.
+local function set_owner(r, partition, from, to)
 	local epoch = new_epoch(r)
-	call('HSET', r .. ':owners', partition, epoch .. ':' .. node)
-	return epoch
+	call('ZREM', own_key(r, from), partition)
+	call('ZADD', own_key(r, to), epoch, partition)
+	call('HSET', r .. ':owners', partition, epoch .. ':' .. to)
+	set_share(r, from)
+	set_share(r, to)
+	if to == '' then
+		call('SADD', r .. ':lost', '')
+	end
+end
+
+-- The node's partitions of epochs up to `old` get later epochs. Returns how many.
+local function renew_epochs(r, node, old)
+	local found = call('ZRANGEBYSCORE', own_key(r, node), '-inf', old, 'LIMIT', 0, MOVED)
+	for _, partition in ipairs(found) do
+		set_owner(r, partition, node, node)
+	end
+	return #found
+end
+
+-- The node takes partitions of lost nodes, and those that nobody has owned yet, `most` in all.
+local function take_free(r, node, partitions, most)
+	local lost = call('SRANDMEMBER', r .. ':lost')
+	-- Ends: each round takes partitions, or ends a lost node.
+	while lost and most > 0 do
+		local found = call('ZRANGE', own_key(r, lost), 0, most - 1)
+		for _, partition in ipairs(found) do
+			set_owner(r, partition, lost, node)
+		end
+		most = most - #found
+		if call('ZCARD', own_key(r, lost)) == 0 then
+			call('SREM', r .. ':lost', lost)
+		end
+		lost = call('SRANDMEMBER', r .. ':lost')
+	end
+	local given = tonumber(call('HGET', r .. ':numbers', 'given') or 0)
+	local last = math.min(partitions, given + most)
+	for i = given, last - 1 do
+		set_owner(r, whole(i), '', node)
+	end
+	call('HSET', r .. ':numbers', 'given', whole(last))
+	return lost ~= false or last < partitions
 end
 
 -- How many partitions `node` should give to others: the largest and the smallest share differ by 1.
-local function surplus_of(node, counts, partitions)
-	local nodes, smallest = 0, counts[node]
-	for _, count in pairs(counts) do
-		nodes = nodes + 1
-		smallest = math.min(smallest, count)
+local function surplus_of(r, node, partitions)
+	local share = math.ceil(partitions / call('ZCARD', r .. ':shares'))
+	local smallest = tonumber(call('ZRANGE', r .. ':shares', 0, 0, 'WITHSCORES')[2])
+	local owned = tonumber(call('ZSCORE', r .. ':shares', node))
+	if owned > share then
+		return owned - share
 	end
-	local share = math.ceil(partitions / nodes)
-	if counts[node] > share then
-		return counts[node] - share
-	end
-	return counts[node] > smallest + 1 and 1 or 0
+	return owned > smallest + 1 and 1 or 0
 end
 
--- node, lease_ms, keep_ms, partitions, owns ('1' or '0'), anew, position, number: joins, renews the
--- lease, takes the partitions of nodes that are lost. anew: the node has dropped all that it owned,
--- so that its old epochs end. Returns whether the server knew the node, the last number that it has
--- submitted, in how many ms the next lease of another node ends, how many partitions are too many,
--- and what the node owns.
+-- ---- Leases ----
+
+-- The node has not renewed since that renewal, for as long as its lease (or its keep) lasts.
+local function end_span(r, kind, node, renewal)
+	if tonumber(call('ZSCORE', r .. ':' .. kind, node) or 0) ~= tonumber(renewal) then
+		return
+	end
+	call('ZREM', r .. ':' .. kind, node)
+	if kind == 'leases' then
+		call('ZREM', r .. ':shares', node)
+		if call('EXISTS', own_key(r, node)) == 1 then
+			call('SADD', r .. ':lost', node)
+		end
+	else
+		call('HDEL', r .. ':spans', node)
+		call('UNLINK', r .. ':to:' .. node, r .. ':seq:' .. node)
+	end
+end
+
+local function end_spans(r, a, from)
+	for i = from, #a, 3 do
+		end_span(r, a[i] == 'leases' and 'leases' or 'keeps', a[i + 1], a[i + 2])
+	end
+end
+
+-- Of the nodes that have not renewed for longest: leases or keeps, node, renewal, how long it lasts.
+local function add_watched(watched, r, kind, node)
+	local found = call('ZRANGE', r .. ':' .. kind, 0, WATCHED - 1, 'WITHSCORES')
+	for i = 1, #found, 2 do
+		local lease_ms, keep_ms = string.match(call('HGET', r .. ':spans', found[i]) or '0:0',
+			'^(%d+):(%d+)$')
+		if found[i] ~= node then
+			for _, value in ipairs({kind, found[i], found[i + 1],
+					kind == 'leases' and lease_ms or keep_ms}) do
+				watched[#watched + 1] = value
+			end
+		end
+	end
+end
+
+-- The nodes that own most begin to give now; the others at their next renewal.
+local function tell_largest(r, node)
+	for _, other in ipairs(call('ZREVRANGE', r .. ':shares', 0, WATCHED - 1)) do
+		if other ~= node then
+			tell_node(r, other, 'what', 'balance')
+		end
+	end
+end
+
+-- node, lease_ms, keep_ms, partitions, owns ('1' or '0'), old, seen, position, number, then leases
+-- that are over: leases or keeps, node, renewal: joins, renews the lease, takes the partitions of
+-- nodes that are lost. old: the node has dropped what it owned up to this epoch ('0': nothing; '':
+-- all that it owns), so that these epochs end. seen: the last epoch that it knows to be its own.
+-- Returns whether the server knew the node, the last number that it has submitted, up to which epoch
+-- its epochs have ended ('0': none has), how many partitions are too many, what the node owns beyond
+-- `seen`, MOVED partitions at most, whether there is more, and which leases to watch.
 function F.remote_balance(q, a)
-	local r, node, partitions, position = q .. ':remote', a[1], tonumber(a[4]), a[7]
+	local r, node, partitions, old = q .. ':remote', a[1], tonumber(a[4]), a[6]
 	local had = call('HGET', r .. ':numbers', 'partitions')
 	if had and had ~= a[4] then
 		refuse('EPARTITIONS', 'the space has ' .. had .. ' partitions, not ' .. a[4])
 	end
 	check_type(r .. ':to:' .. node, 'stream')
 	check_type(r .. ':seq:' .. node, 'string')
-	local now = now_us() / 1000
+	check_type(own_key(r, node), 'zset')
 	local known = call('EXISTS', r .. ':to:' .. node, r .. ':seq:' .. node) == 2
-	local expires = call('ZSCORE', r .. ':nodes', node)
-	local lost = a[6] == '1' or not expires or tonumber(expires) < now
 	call('HSET', r .. ':numbers', 'partitions', a[4])
 	if not known then
 		call('XADD', r .. ':to:' .. node, '*', 'what', 'hello')
-		call('SET', r .. ':seq:' .. node, a[8])
+		call('SET', r .. ':seq:' .. node, a[9])
 	end
-	call('PEXPIRE', r .. ':to:' .. node, a[3])
-	call('PEXPIRE', r .. ':seq:' .. node, a[3])
-	trim_told(r, node, position)
-	local answer = {known and 1 or 0, call('GET', r .. ':seq:' .. node), '-1', 0, {}}
+	local renewal = call('HINCRBY', r .. ':numbers', 'renewals', 1)
+	call('ZADD', r .. ':keeps', renewal, node)
+	call('HSET', r .. ':spans', node, a[2] .. ':' .. a[3])
+	trim_told(r, node, a[8])
+	local answer = {known and 1 or 0, call('GET', r .. ':seq:' .. node), '0', 0, {}, 0, {}}
 	if a[5] ~= '1' then
 		return answer
 	end
-	call('ZREMRANGEBYSCORE', r .. ':nodes', '-inf', '(' .. whole(now))
-	call('ZADD', r .. ':nodes', whole(now + tonumber(a[2])), node)
-	local counts, first = live_nodes(r, node)
-	local owners, own = read_owners(r), answer[5]
-	-- A node has joined: those that own too much now give at once.
-	for other in pairs(counts) do
-		if not expires and other ~= node then
-			tell_node(r, other, 'what', 'balance')
-		end
+	end_spans(r, a, 10)
+	local joins = not call('ZSCORE', r .. ':leases', node)
+	call('ZADD', r .. ':leases', renewal, node)
+	call('ZADD', r .. ':shares', call('ZCARD', own_key(r, node)), node)
+	call('SREM', r .. ':lost', node)
+	if joins then
+		tell_largest(r, node)
 	end
-	for i = 0, partitions - 1 do
-		local partition = whole(i)
-		local owner = owners[partition]
-		if not owner or not counts[owner.node] or owner.node == node and lost then
-			owner = {epoch = set_owner(r, partition, node), node = node}
-		end
-		if owner.node == node then
-			own[#own + 1] = partition
-			own[#own + 1] = owner.epoch
-		end
-		counts[owner.node] = counts[owner.node] + 1
+	if joins or old == '' then
+		old = call('HGET', r .. ':numbers', 'epoch') or '0'
 	end
-	answer[3] = first and whole(math.max(first - now, 0)) or '-1'
-	answer[4] = surplus_of(node, counts, partitions)
+	local more = take_free(r, node, partitions, MOVED - renew_epochs(r, node, old))
+	local seen = whole(math.max(tonumber(old), tonumber(a[7])))
+	local own = call('ZRANGEBYSCORE', own_key(r, node), '(' .. seen, '+inf', 'WITHSCORES',
+		'LIMIT', 0, MOVED)
+	more = more or #own == 2 * MOVED or call('ZCOUNT', own_key(r, node), '-inf', old) > 0
+	answer[3], answer[4], answer[5], answer[6] = old, surplus_of(r, node, partitions), own,
+		more and 1 or 0
+	add_watched(answer[7], r, 'leases', node)
+	add_watched(answer[7], r, 'keeps', node)
 	return answer
 end
 
--- Gives the partition to the live node that owns least, or to nobody.
-local function give(r, partition, node, counts, told)
+-- Gives the partition to the node that owns least, or to nobody. Returns to whom.
+local function give(r, partition, node)
 	local to = ''
-	for other, count in pairs(counts) do
-		if other ~= node and (to == '' or count < counts[to] or
-				count == counts[to] and other < to) then
+	for _, other in ipairs(call('ZRANGE', r .. ':shares', 0, 1)) do
+		if to == '' and other ~= node then
 			to = other
 		end
 	end
-	set_owner(r, partition, to)
-	if to ~= '' then
-		counts[to] = counts[to] + 1
-		told[to] = true
-	end
+	set_owner(r, partition, node, to)
+	return to
 end
 
-local function count_owned(owners, counts)
-	for _, owner in pairs(owners) do
-		if counts[owner.node] then
-			counts[owner.node] = counts[owner.node] + 1
+local function tell_heirs(r, heirs)
+	for heir in pairs(heirs) do
+		if heir ~= '' then
+			tell_node(r, heir, 'what', 'balance')
 		end
 	end
 end
 
 -- node, then pairs of partition and epoch of which the node has nothing in work any more.
 function F.remote_release(q, a)
-	local r, node, told = q .. ':remote', a[1], {}
-	local counts = live_nodes(r, node)
-	local owners = read_owners(r)
-	count_owned(owners, counts)
+	local r, node, heirs = q .. ':remote', a[1], {}
 	for i = 2, #a, 2 do
-		local owner = owners[a[i]]
-		if owner and owner.node == node and owner.epoch == a[i + 1] then
-			give(r, a[i], node, counts, told)
+		if call('HGET', r .. ':owners', a[i]) == a[i + 1] .. ':' .. node then
+			heirs[give(r, a[i], node)] = true
 		end
 	end
-	for to in pairs(told) do
-		tell_node(r, to, 'what', 'balance')
-	end
+	tell_heirs(r, heirs)
 	return 1
 end
 
--- node: leaves for good. The last node to leave deletes the empty streams.
+local function delete_if_empty(key)
+	if call('TYPE', key).ok == 'stream' and call('XLEN', key) == 0 then
+		call('DEL', key)
+	end
+end
+
+-- node, then leases that are over, as for remote_balance: leaves for good. Returns how many
+-- partitions are left to the node, which calls again. The last node to leave deletes the empty
+-- streams.
 function F.remote_leave(q, a)
-	local r, node, told = q .. ':remote', a[1], {}
-	call('ZREM', r .. ':nodes', node)
-	call('ZREMRANGEBYSCORE', r .. ':nodes', '-inf', '(' .. whole(now_us() / 1000))
-	local counts = live_nodes(r, node)
-	local owners = read_owners(r)
-	count_owned(owners, counts)
-	for partition, owner in pairs(owners) do
-		if owner.node == node then
-			give(r, partition, node, counts, told)
+	local r, node, heirs = q .. ':remote', a[1], {}
+	end_spans(r, a, 2)
+	call('ZREM', r .. ':leases', node)
+	call('ZREM', r .. ':shares', node)
+	local last = call('ZCARD', r .. ':shares') == 0
+	for _, partition in ipairs(call('ZRANGE', own_key(r, node), 0, MOVED - 1)) do
+		heirs[give(r, partition, node)] = true
+		if last then
+			delete_if_empty(r .. ':in:' .. partition)
 		end
 	end
-	for to in pairs(told) do
-		tell_node(r, to, 'what', 'balance')
+	tell_heirs(r, heirs)
+	local left = call('ZCARD', own_key(r, node))
+	if left > 0 then
+		call('SADD', r .. ':lost', node)
+		return left
 	end
-	call('DEL', r .. ':to:' .. node, r .. ':seq:' .. node)
-	if next(counts) == nil then
-		for partition in pairs(owners) do
-			if call('TYPE', r .. ':in:' .. partition).ok == 'stream' and
-					call('XLEN', r .. ':in:' .. partition) == 0 then
-				call('DEL', r .. ':in:' .. partition)
-			end
-		end
-		call('DEL', r .. ':owners')
+	call('SREM', r .. ':lost', node)
+	call('ZREM', r .. ':keeps', node)
+	call('HDEL', r .. ':spans', node)
+	call('UNLINK', r .. ':to:' .. node, r .. ':seq:' .. node)
+	call('SREM', r .. ':lost', '')
+	if last and call('SCARD', r .. ':lost') == 0 then
+		call('UNLINK', r .. ':owners', own_key(r, ''))
+		call('HDEL', r .. ':numbers', 'given')
+	elseif call('EXISTS', own_key(r, '')) == 1 then
+		call('SADD', r .. ':lost', '')
 	end
-	return 1
+	return 0
 end
 
 -- node, position, the last number that the node knows to be accepted, then partition, number, name,
@@ -250,7 +340,7 @@ function F.remote_submit(q, a)
 			accepted = a[i + 1]
 		end
 	end
-	call('SET', r .. ':seq:' .. node, accepted, 'KEEPTTL')
+	call('SET', r .. ':seq:' .. node, accepted)
 	trim_told(r, node, a[2])
 	return accepted
 end

@@ -22,6 +22,7 @@
 
 #define MS (BATON_SECOND / 1000)
 #define PAUSE_NS (20 * MS)
+#define RELEASED 250 /* partitions in one call */
 
 static void tell_program(struct baton_remote *remote, enum baton_remote_event_what what,
                          uint32_t partition)
@@ -75,6 +76,7 @@ static void drop_all(struct baton_remote *remote)
 		baton__remote_lose(remote, i);
 	baton__redis_unask(remote->redis);
 	remote->anew = true;
+	remote->seen = 0;
 }
 
 void baton__remote_begin_anew(struct baton_remote *remote, int error)
@@ -112,6 +114,7 @@ static void release_partitions(struct baton_remote *remote)
 {
 	struct baton__redis_call call;
 	uint32_t count = 0;
+	uint32_t last = 0;
 	int error;
 
 	baton__redis_call_init(&call, "remote_release");
@@ -119,8 +122,9 @@ static void release_partitions(struct baton_remote *remote)
 	for (uint32_t i = 0; i < remote->options.partitions; i++) {
 		const struct baton__remote_partition *one = &remote->partitions[i];
 
-		if (!one->giving || one->in_work > 0)
+		if (!one->giving || one->in_work > 0 || count == RELEASED)
 			continue;
+		last = i;
 		baton__redis_add_number(&call, i);
 		baton__redis_add_number(&call, one->epoch);
 		count++;
@@ -134,7 +138,7 @@ static void release_partitions(struct baton_remote *remote)
 		baton__remote_begin_anew(remote, error);
 		return;
 	}
-	for (uint32_t i = 0; i < remote->options.partitions; i++)
+	for (uint32_t i = 0; i <= last; i++)
 		if (remote->partitions[i].giving && remote->partitions[i].in_work == 0)
 			baton__remote_lose(remote, i);
 	/* Ask whether there is more to give, now that others have given, too. */
@@ -143,30 +147,24 @@ static void release_partitions(struct baton_remote *remote)
 
 /* ---- The lease ---- */
 
-/* What the node owns: pairs of partition and epoch, by rising partition. */
-static void adopt_partitions(struct baton_remote *remote, const redisReply *own)
+/* Epochs up to `old` are over. own: pairs of partition and epoch that the node has got. */
+static void adopt_partitions(struct baton_remote *remote, uint64_t old, const redisReply *own)
 {
-	size_t at = 0;
-	bool changed = false;
+	const redisReply *number;
+	uint32_t owned = remote->owned;
 
-	for (uint32_t i = 0; i < remote->options.partitions; i++) {
-		uint64_t epoch = 0;
-
-		if (baton__redis_at(own, at) &&
-		    baton__redis_number(baton__redis_at(own, at)) == i) {
-			epoch = baton__redis_number(baton__redis_at(own, at + 1));
-			at += 2;
-		}
-		if (epoch == remote->partitions[i].epoch)
-			continue;
-		changed = true;
-		if (epoch == 0)
+	for (uint32_t i = 0; old > 0 && i < remote->options.partitions; i++)
+		if (remote->partitions[i].epoch <= old)
 			baton__remote_lose(remote, i);
-		else
-			gain(remote, i, epoch);
+	for (size_t i = 0; (number = baton__redis_at(own, i)); i += 2) {
+		uint32_t partition = (uint32_t)baton__redis_number(number);
+
+		remote->seen = baton__redis_number(baton__redis_at(own, i + 1));
+		if (partition < remote->options.partitions)
+			gain(remote, partition, remote->seen);
 	}
 	/* The read that waits is for the old partitions. */
-	if (changed)
+	if (remote->owned != owned || baton__redis_at(own, 0))
 		baton__redis_unask(remote->redis);
 }
 
@@ -182,7 +180,8 @@ static void compare_numbers(struct baton_remote *remote, bool known, uint64_t ac
 	remote->joined = true;
 }
 
-static int ask_balance(struct baton_remote *remote, bool anew, redisReply **reply)
+/* old: as for remote_balance; "0": none. */
+static int ask_balance(struct baton_remote *remote, const char *old, redisReply **reply)
 {
 	struct baton__redis_call call;
 
@@ -192,61 +191,88 @@ static int ask_balance(struct baton_remote *remote, bool anew, redisReply **repl
 	baton__redis_add_number(&call, remote->options.keep_ns / MS + 1);
 	baton__redis_add_number(&call, remote->options.partitions);
 	baton__redis_add_text(&call, remote->options.run ? "1" : "0");
-	baton__redis_add_text(&call, anew ? "1" : "0");
+	baton__redis_add_text(&call, old);
+	baton__redis_add_number(&call, remote->seen);
 	baton__redis_add_text(&call, remote->told);
 	baton__redis_add_number(&call, remote->tried);
+	baton__remote_add_over(remote, &call);
 	return baton__redis_do(remote->redis, &call, reply);
 }
 
-static void plan_next(struct baton_remote *remote, uint64_t sent_at, const redisReply *next)
+/* The same. If the connection was lost since the last time, the node drops all, and asks again. */
+static int ask_connected(struct baton_remote *remote, char old[24], uint64_t *sent_at,
+                         redisReply **reply)
+{
+	bool begins = old[0] == '\0';
+	int error;
+
+	*sent_at = baton__redis_clock();
+	error = ask_balance(remote, old, reply);
+	if (error || begins || !remote->joined || remote->redis->connects == remote->connection)
+		return error;
+	drop_all(remote);
+	freeReplyObject(*reply);
+	*reply = NULL;
+	old[0] = '\0';
+	*sent_at = baton__redis_clock();
+	return ask_balance(remote, old, reply);
+}
+
+/* The next balance comes directly after the end of another node's lease. */
+static void plan_next(struct baton_remote *remote, uint64_t sent_at)
 {
 	uint64_t lease_at = sent_at + remote->options.lease_ns / 3;
-	const char *text = baton__redis_text(next);
+	uint64_t next = baton__remote_watch_next(remote);
 
-	remote->balance_at = lease_at;
-	if (text[0] != '-') {
-		/* The next balance comes directly after the end of another node's lease. */
-		uint64_t ms = strtoull(text, NULL, 10) + 2;
-		uint64_t at = baton__redis_clock() + ms * MS;
+	remote->balance_at = next < lease_at ? next : lease_at;
+}
 
-		if (at < lease_at)
-			remote->balance_at = at;
+/* One call of a balance, which moves some of the partitions. Afterwards `old` is for the next. */
+static int balance_some(struct baton_remote *remote, char old[24], bool *more)
+{
+	uint64_t sent_at;
+	redisReply *reply = NULL;
+	int error = ask_connected(remote, old, &sent_at, &reply);
+
+	if (!error)
+		error = baton__remote_watch(remote, baton__redis_at(reply, 6));
+	if (error) {
+		freeReplyObject(reply);
+		return error;
 	}
+	remote->connection = remote->redis->connects;
+	/* Relaxed: as a partition's epoch. */
+	store_relaxed(&remote->lease_until, sent_at + remote->options.lease_ns);
+	plan_next(remote, sent_at);
+	compare_numbers(remote, baton__redis_number(baton__redis_at(reply, 0)) == 1,
+	                baton__redis_number(baton__redis_at(reply, 1)));
+	snprintf(old, 24, "%s", baton__redis_text(baton__redis_at(reply, 2)));
+	adopt_partitions(remote, strtoull(old, NULL, 10), baton__redis_at(reply, 4));
+	*more = baton__redis_number(baton__redis_at(reply, 5)) == 1;
+	if (!*more)
+		choose_to_give(remote, baton__redis_number(baton__redis_at(reply, 3)));
+	freeReplyObject(reply);
+	return 0;
 }
 
 static int balance(struct baton_remote *remote)
 {
-	uint64_t sent_at = baton__redis_clock();
-	redisReply *reply = NULL;
-	bool over = remote->lease_until != 0 && sent_at >= remote->lease_until;
-	bool anew;
-	int error;
+	uint64_t lease_until = remote->lease_until;
+	bool more = true;
+	char old[24];
+	int error = 0;
 
-	if (over && remote->owned > 0)
+	if (lease_until != 0 && baton__redis_clock() >= lease_until && remote->owned > 0)
 		drop_all(remote);
-	anew = remote->anew;
-	error = ask_balance(remote, anew, &reply);
-	if (!error && !anew && remote->joined && remote->redis->connects != remote->connection) {
-		drop_all(remote);
-		sent_at = baton__redis_clock();
-		freeReplyObject(reply);
-		error = ask_balance(remote, true, &reply);
-	}
-	if (error) {
+	snprintf(old, sizeof(old), "%s", remote->anew ? "" : "0");
+	/* Ends: each call moves partitions, of which there are so many. */
+	while (!error && more)
+		error = balance_some(remote, old, &more);
+	if (error)
 		remote->balance_at = baton__redis_clock() + PAUSE_NS;
-		return error;
-	}
-	remote->connection = remote->redis->connects;
-	remote->anew = false;
-	/* Relaxed: as a partition's epoch. */
-	store_relaxed(&remote->lease_until, sent_at + remote->options.lease_ns);
-	plan_next(remote, sent_at, baton__redis_at(reply, 2));
-	compare_numbers(remote, baton__redis_number(baton__redis_at(reply, 0)) == 1,
-	                baton__redis_number(baton__redis_at(reply, 1)));
-	adopt_partitions(remote, baton__redis_at(reply, 4));
-	choose_to_give(remote, baton__redis_number(baton__redis_at(reply, 3)));
-	freeReplyObject(reply);
-	return 0;
+	else
+		remote->anew = false;
+	return error;
 }
 
 int baton__remote_join(struct baton_remote *remote)
@@ -274,12 +300,21 @@ void baton__remote_look_after_lease(struct baton_remote *remote)
 
 void baton__remote_leave(struct baton_remote *remote)
 {
-	struct baton__redis_call call;
+	uint64_t left = 1;
+	int error = 0;
 
 	for (uint32_t i = 0; i < remote->options.partitions; i++)
 		baton__remote_lose(remote, i);
-	baton__redis_call_init(&call, "remote_leave");
-	baton__redis_add_text(&call, remote->node);
-	/* If the call is lost, the server finds out by the lease. */
-	baton__redis_do_once(remote->redis, &call);
+	/* Ends: each call gives partitions away. If a call is lost, the lease tells the others. */
+	while (!error && left > 0) {
+		struct baton__redis_call call;
+		redisReply *reply = NULL;
+
+		baton__redis_call_init(&call, "remote_leave");
+		baton__redis_add_text(&call, remote->node);
+		baton__remote_add_over(remote, &call);
+		error = baton__redis_do_once(remote->redis, &call, &reply);
+		left = baton__redis_number(reply);
+		freeReplyObject(reply);
+	}
 }
