@@ -32,7 +32,7 @@ over()
 
 case $base in
 remote*) suites='@(functions|remote|remote_much|remote_refused)/*' ;;
-queue.lua | redis_*) suites='@(functions|queue|lost|effect|refused|same)/*' ;;
+queue.lua | redis_*) suites='@(functions|queue|lost|effect|refused|same|stats)/*' ;;
 *) suites='@(functions|queue|lost|effect|refused|same|remote|remote_much|remote_refused)/*' ;;
 esac
 

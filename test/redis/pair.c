@@ -4,6 +4,8 @@
 
 #include <criterion/criterion.h>
 
+#include <stdio.h>
+
 struct server server;
 struct baton_redis *client;
 struct baton_redis *leading;
@@ -40,4 +42,29 @@ void submit(const struct baton_redis_task *task)
 	int error = baton_redis_submit(client, task);
 
 	cr_assert_eq(error, 0, "%d: %s", error, baton_redis_error(client));
+}
+
+void submit_kind(const char *id, uint32_t kind)
+{
+	struct baton_redis_task task = task_named(id, kind);
+
+	submit(&task);
+}
+
+void make_queue(void)
+{
+	char id[16];
+
+	for (uint32_t kind = 0; kind < 3; kind++) {
+		snprintf(id, sizeof(id), "runs%u", 2 - kind);
+		submit_kind(id, 2 - kind);
+		settle(scheduler);
+	}
+	for (uint32_t kind = 0; kind < BATON_REDIS_KINDS; kind++)
+		for (uint32_t i = 0; i <= kind; i++) {
+			if (kind > 2 && kind < BATON_RULES_DEFAULT)
+				continue;
+			snprintf(id, sizeof(id), "t%u-%u", kind, i);
+			submit_kind(id, kind);
+		}
 }

@@ -17,5 +17,9 @@ void pair_stop(void);
 
 /* By the client; must succeed. */
 void submit(const struct baton_redis_task *task);
+void submit_kind(const char *id, uint32_t kind);
+
+/* Three tasks run: one of each class. Of each kind its number and one more wait. */
+void make_queue(void);
 
 #endif

@@ -235,6 +235,20 @@ static void run(struct world *world, void (*strike)(struct world *world))
 	read_effects(world);
 }
 
+/* What was submitted is over, and each counter of tasks that wait is 0 again. */
+static void judge_stats(struct world *world)
+{
+	static const uint64_t none[BATON_REDIS_KINDS];
+	struct baton_redis *redis = server_connect(&world->server);
+	struct baton_redis_stats stats;
+
+	cr_assert_eq(baton_redis_stats_read(redis, &stats), 0, "%s", baton_redis_error(redis));
+	cr_assert_eq(memcmp(stats.waiting_by_kind, none, sizeof(none)), 0);
+	cr_assert_eq(stats.done, stats.submitted);
+	cr_assert_eq(stats.bytes, 0);
+	baton_redis_destroy(redis);
+}
+
 static void judge_all(struct world *world, bool all_there)
 {
 	sqlite3 *ledger = world->ledger;
@@ -250,6 +264,7 @@ static void judge_all(struct world *world, bool all_there)
 	                           "busy2 > 1"),
 	             0, "more ran than the limits allow");
 	cr_assert(judge(ledger, "SELECT max(busy0) FROM looked") > 1, "nothing ran together");
+	judge_stats(world);
 	/* A submitter that was killed has left its last task's, and a server that has lost a forget
 	 * the note; the queue deletes them when their time is over. */
 	cr_assert(server_number(&world->server, "EVAL %s 0",

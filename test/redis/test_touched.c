@@ -106,6 +106,21 @@ static void run_until_told(struct baton_redis_scheduler *leader)
 	}
 }
 
+/* However many wait. */
+static void figures_touch_one_task(void)
+{
+	struct monitor own;
+	struct baton_redis_stats stats;
+
+	monitor_start(&own, &server);
+	cr_assert_eq(baton_redis_stats_read(redis, &stats), 0, "%s", baton_redis_error(redis));
+	monitor_read(&own, &server);
+	cr_assert_eq(stats.waiting, BACKLOG - 3);
+	cr_assert_eq(own.calls, 1);
+	cr_assert_eq(own.most, 1, "%u", own.most);
+	monitor_stop(&own);
+}
+
 Test(touched, a_new_leader_reads_a_backlog_in_pages_and_starts_after_the_first)
 {
 	struct baton_redis *other = server_connect(&server);
@@ -124,6 +139,7 @@ Test(touched, a_new_leader_reads_a_backlog_in_pages_and_starts_after_the_first)
 	run_until_told(scheduler);
 	told = notes_told();
 	cr_assert_geq(told, BACKLOG, "each task is told when it starts at the latest");
+	figures_touch_one_task();
 	/* What another leader has told is known to the next: nothing has moved by a tenth. */
 	baton_redis_scheduler_destroy(scheduler);
 	run_until_told(second);

@@ -22,7 +22,9 @@ local NAMES = {'submit', 'remote_submit',
 	'lead', 'admit', 'effect', 'withdraw', 'forget', 'keep', 'sweep', 'resign', 'runs', 'waiting',
 	'reader', 'acknowledge', 'reader_leave', 'renew', 'take', 'finish', 'leave',
 	'remote_balance', 'remote_release', 'remote_leave', 'remote_number', 'remote_states',
-	'remote_commit'}
+	'remote_commit',
+	-- This one writes nothing, and so runs on a replica, too.
+	'stats'}
 local NEED_MEMORY = 2
 
 if redis.register_function then
@@ -33,7 +35,7 @@ if redis.register_function then
 			callback = function(keys, args)
 				return run(NAMES[i], keys, args)
 			end,
-			flags = i > NEED_MEMORY and {'allow-oom'} or {}})
+			flags = i == #NAMES and {'no-writes'} or i > NEED_MEMORY and {'allow-oom'} or {}})
 	end
 else
 	return run(table.remove(ARGV, 1), KEYS, ARGV)

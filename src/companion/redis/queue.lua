@@ -24,7 +24,9 @@
 --   q:sizes            hash id -> bytes of command and files, of each task that is not over
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes, how many
 --                      effects are kept, and how many were dropped; how many tasks may wait, how
---                      many bytes tasks may have, and how many they have; the queue's clock
+--                      many bytes tasks may have, and how many they have; the queue's clock; how
+--                      many tasks of each kind wait, how many have ended, by how, and how often
+--                      tasks waited again
 --
 -- The queue's clock does not jump when the server's does: its time passes with the leader's sweeps,
 -- each of which says how long the leader, by its own clock, has waited since the last. Between two
@@ -128,6 +130,22 @@ local function fields_of(entry)
 	return fields
 end
 
+-- ---- Tasks that wait ----
+
+-- Each kind has a counter, so that nobody has to look at the tasks.
+local function enqueue(q, id, number, kind)
+	if call('ZADD', q .. ':queue', number, id) == 1 then
+		call('HINCRBY', q .. ':numbers', 'waiting:' .. kind, 1)
+	end
+end
+
+-- kind: nil if the server has lost the task (it may evict keys): its kind is not known then.
+local function dequeue(q, id, kind)
+	if call('ZREM', q .. ':queue', id) == 1 and kind then
+		call('HINCRBY', q .. ':numbers', 'waiting:' .. kind, -1)
+	end
+end
+
 -- ---- Tasks that run ----
 
 local function running(q, id)
@@ -182,11 +200,12 @@ local function over(q, id, what, value, text, epoch)
 	local task = q .. ':task:' .. id
 	local run = running(q, id)
 	local number = run and run.number or call('ZSCORE', q .. ':queue', id) or '0'
-	local token = call('HGET', task, 'token') or ''
-	note(q, id, what, value, text, epoch, 'token', token)
+	local fields = call('HMGET', task, 'token', 'kind')
+	note(q, id, what, value, text, epoch, 'token', fields[1] or '')
 	call('DEL', task, q .. ':files:' .. id)
-	call('ZREM', q .. ':queue', id)
+	dequeue(q, id, fields[2])
 	end_run(q, id, run)
+	call('HINCRBY', q .. ':numbers', what, 1)
 	local size = call('HGET', q .. ':sizes', id)
 	if size then
 		call('HDEL', q .. ':sizes', id)
@@ -228,7 +247,8 @@ local function back(q, id, run)
 			run.epoch)
 	end
 	end_run(q, id, run)
-	call('ZADD', q .. ':queue', run.number, id)
+	enqueue(q, id, run.number, run.kind)
+	call('HINCRBY', q .. ':numbers', 'retries', 1)
 	note(q, id, 'lost', fields[1], run.owner, run.epoch)
 	done(q, 'lost', id, run.number, run.kind)
 end
@@ -418,13 +438,13 @@ function F.submit(q, a)
 	call('HINCRBY', q .. ':numbers', 'bytes', bytes)
 	call('HSET', q .. ':sizes', id, bytes)
 	call('HSET', task, 'kind', kind, 'token', token, 'attempts', '0', 'attempts_max', a[5],
-		'command', a[6])
+		'submitted', whole(now_us()), 'command', a[6])
 	call('ZADD', q .. ':kept', in_ms(q, keep_ms), id)
 	for i = 7, #a, 2 do
 		call('HSET', files, a[i], a[i + 1])
 	end
 	call('XADD', told, '*', 'what', 'waiting', 'value', '-1', 'text', '', 'epoch', '0')
-	call('ZADD', q .. ':queue', number, id)
+	enqueue(q, id, number, kind)
 	call('XADD', q .. ':in', '*', 'id', id, 'number', number, 'kind', kind)
 	return 1
 end
@@ -560,7 +580,7 @@ function moves.start(q, id, assigned, may_run, at)
 	local epoch = new_epoch(q)
 	set_running(q, id, {kind = kind, assigned = assigned, epoch = epoch, started = at,
 		number = number, owner = ''})
-	call('ZREM', q .. ':queue', id)
+	dequeue(q, id, kind)
 	call('HSET', task, 'may_run', may_run)
 	call('HINCRBY', task, 'attempts', 1)
 	keep_at_least(q, id, KEPT_MS)
@@ -778,4 +798,49 @@ end
 function F.leave(q, a)
 	lose_backend(q, a[1])
 	return 1
+end
+
+-- ---- The operator's ----
+
+-- How many us ago that was by the server's clock.
+local function since(us)
+	return us and whole(math.max(now_us() - tonumber(us), 0)) or '0'
+end
+
+-- The reader that has acknowledged least, and how many readers there are.
+local function slowest_reader(q)
+	local readers, slowest = call('HGETALL', q .. ':readers'), nil
+	for i = 1, #readers, 2 do
+		if not slowest or is_later(readers[slowest + 1], readers[i + 1]) then
+			slowest = i
+		end
+	end
+	return slowest and readers[slowest] or '', #readers / 2
+end
+
+-- Returns the numbers in the order of redis_stats.c, the name of the reader that has acknowledged
+-- least, and how many tasks of each kind wait. Writes nothing.
+function F.stats(q)
+	local first, submitted = call('ZRANGE', q .. ':queue', 0, 0)[1], nil
+	if first then
+		check_task(q, first)
+		submitted = call('HGET', q .. ':task:' .. first, 'submitted')
+	end
+	local numbers = call('HMGET', q .. ':numbers', 'arrivals', 'done', 'denied', 'failed',
+		'withdrawn', 'retries', 'effects_dropped', 'bytes', 'classes', 'tasks_max', 'bytes_max',
+		'effects_max', 'wall')
+	local lease = call('GET', q .. ':lease:scheduler')
+	local slowest, readers = slowest_reader(q)
+	local found = {call('ZCARD', q .. ':queue'), since(submitted), call('HLEN', q .. ':run'),
+		live_backends(q), lease and call('GET', q .. ':epoch') or '0',
+		lease and string.match(lease, '^[^:]*:(%d+):') or '0', since(table.remove(numbers)),
+		call('XLEN', q .. ':effects'), readers}
+	for i = 1, 12 do
+		found[#found + 1] = numbers[i] or '0'
+	end
+	local waiting = {}
+	for kind = 0, 9 do
+		waiting[kind + 1] = call('HGET', q .. ':numbers', 'waiting:' .. kind) or '0'
+	end
+	return {found, slowest, waiting}
 end
