@@ -237,6 +237,7 @@ EXAMPLES_OF_ONE_FILE := $(wildcard examples/check.h examples/*.c examples/featur
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
 INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
 	$(call into,$(TOP),build,$(BINDIR)) \
+	$(call into,$(BATON_QUEUE),build/examples/queue,$(BINDIR)) \
 	$(call into,$(call companion_headers,$(COMPANIONS_MADE)),include,$(INCLUDEDIR)) \
 	$(call into,build/libbaton.a $(SHARED),build,$(LIBDIR)) \
 	$(call into,$(call companion_made,$(COMPANIONS_MADE)),build,$(LIBDIR)) \
@@ -250,7 +251,7 @@ INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
 
 # ---- Library ----
 all: build/libbaton.a $(SHARED) $(CMAKE_FILES) \
-	build/man/made ## the libraries, baton.pc, the CMake files, the manual, baton-top
+	build/man/made ## the libraries, baton.pc, the CMake files, the manual, the tools
 
 $(call archive,libbaton.a,$(SOURCES),$(filter-out build/checked,$(VARIANTS)))
 $(call shared,build/libbaton,$(SOURCES:%.c=build/%.o),src/baton.map,$$(NODELETE),$(LIBS))
@@ -285,7 +286,7 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 include src/top/top.mk examples/broker/broker.mk \
 	examples/examples.mk $(foreach c,$(COMPANIONS),src/companion/$c/$c.mk) \
 	src/checked/checked.mk test/bench/bench.mk test/checks.mk test/fuzz/fuzz.mk
-all: $(TOP) $(PC_FILES) $(call companion_made,$(COMPANIONS_MADE))
+all: $(TOP) $(BATON_QUEUE) $(PC_FILES) $(call companion_made,$(COMPANIONS_MADE))
 
 # ---- What all variants have ----
 define variant

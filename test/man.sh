@@ -82,6 +82,19 @@ sed -n 's/^[.]It Fl \(.\) , Fl Fl \([a-z]*\).*/-\1 --\2/p' "$manual/man1/baton-t
 	diff "$tmp" - || complain "baton-top.1 and baton-top --help differ"
 [ -s "$tmp" ] || complain "baton-top's usage names no options"
 
+# So has baton-queue's, of the options that are its own; the exit statuses are the same.
+{
+	sed -n '/^static const char help/,/;$/s/^.*"  --\([a-z]*\)  .*/--\1/p' \
+		examples/queue/figures.c
+	echo '--help'
+} | sort >"$tmp"
+sed -n 's/^[.]It Fl Fl \([a-z]*\)$/--\1/p' "$manual/man1/baton-queue.1" | sort | diff "$tmp" - ||
+	complain "baton-queue.1 and baton-queue --help differ"
+sed -n '/"Exit status: /,/;$/s/^.*"\(.*\)\\n".*/\1/p' examples/queue/figures.c | tr '\n' ' ' |
+	sed 's/^Exit status: //; s/ $//' >"$tmp"
+[ -s "$tmp" ] && grep -qFf "$tmp" "$manual/man1/baton-queue.1" ||
+	complain "baton-queue.1 and baton-queue --help: other exit statuses"
+
 # The features' README marks the experimental headers, and no other. What a program of ours uses is
 # none: its mark has to go.
 features=examples/features/README.md

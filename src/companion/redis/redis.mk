@@ -25,8 +25,12 @@ redis_program = $(call needs,redis,$(filter %.c,$2),$(filter-out build/checked,$
 	$(call program,$1,$2 libbaton-redis.a $(TESTED),$(REDIS_LIBS) $3,$4,$5)
 
 # ---- Its examples ----
-QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend)
+QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend baton-queue)
 SESSIONS := build/examples/sessions/node
+$(call redis_program,examples/queue/baton-queue,examples/queue/figures.c examples/queue/common.c,\
+	,,build build/checked)
+# Installed beside baton-top. It is here because it has the options of the three programs.
+BATON_QUEUE := $(if $(HAVE_REDIS),build/examples/queue/baton-queue)
 $(foreach p,submitter scheduler backend,$(call redis_program,examples/queue/$p,\
 	examples/queue/$p.c examples/queue/common.c \
 	$(if $(filter backend,$p),examples/queue/job.c),,,build build/checked))
