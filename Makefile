@@ -21,7 +21,7 @@ HEADERS_redis := redis remote
 # These need libbaton alone, and are tested with it.
 PLAIN_COMPANIONS := mainloop admission
 # So are the broker's; the files at its top are above all folders.
-BROKER_FOLDERS := mqtt common net session topic
+BROKER_FOLDERS := mqtt common store net session topic
 
 CC ?= cc
 CXX ?= g++

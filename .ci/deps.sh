@@ -135,7 +135,8 @@ for group; do
 		;;
 	demo)
 		need_command mosquitto_pub mosquitto-clients
-		need_headers uv.h libuv1-dev openssl/ssl.h libssl-dev crypt.h libcrypt-dev
+		need_headers uv.h libuv1-dev openssl/ssl.h libssl-dev crypt.h libcrypt-dev \
+			sqlite3.h libsqlite3-dev
 		;;
 	commit)
 		need_headers sqlite3.h libsqlite3-dev

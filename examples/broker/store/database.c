@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The SQLite file; see database.h. */
+#include "store/database.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "common/log.h"
+
+#define DATABASE_APPLICATION 0x6261746f /* "bato": no other program's file */
+
+/*
+ * The tables. The script at index n brings a file of version n to version n + 1. A script that a
+ * release has had is never changed: a change is a new script.
+ *
+ * All ids and rows are numbers of one sequence (store_draw()). The rows of a session are in the
+ * order of its messages, and lie together. A message is kept once, whatever the number of its rows;
+ * the broker counts its uses in memory, and deletes it with the last one. What a crash has left
+ * behind (a message without uses, a row without a session) goes at the next start.
+ */
+static const char *const upgrades[] = {
+	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, client BLOB NOT NULL);"
+	"CREATE TABLE subscriptions (session INTEGER, filter BLOB, qos INTEGER NOT NULL,"
+	" PRIMARY KEY (session, filter)) WITHOUT ROWID;"
+	"CREATE TABLE messages (id INTEGER PRIMARY KEY, qos INTEGER NOT NULL,"
+	" topic BLOB NOT NULL, payload BLOB NOT NULL);"
+	"CREATE TABLE queue (session INTEGER, row INTEGER, message INTEGER NOT NULL,"
+	" qos INTEGER NOT NULL, retain INTEGER NOT NULL, state INTEGER NOT NULL,"
+	" packet_id INTEGER NOT NULL, PRIMARY KEY (session, row)) WITHOUT ROWID;"
+	"CREATE TABLE received (session INTEGER, packet_id INTEGER,"
+	" PRIMARY KEY (session, packet_id)) WITHOUT ROWID;"
+	"CREATE TABLE retained (message INTEGER PRIMARY KEY);",
+};
+
+#define DATABASE_VERSION (int)(sizeof(upgrades) / sizeof(*upgrades))
+
+static const char *const texts[DATABASE_STATEMENTS] = {
+	[DATABASE_BEGIN] = "BEGIN IMMEDIATE",
+	[DATABASE_COMMIT] = "COMMIT",
+	[DATABASE_ROLLBACK] = "ROLLBACK",
+	[DATABASE_FREE_PAGES] = "PRAGMA freelist_count",
+	[DATABASE_COMPACT] = "PRAGMA incremental_vacuum(64)",
+	[DATABASE_ADD_SESSION] = "REPLACE INTO sessions VALUES (?1, ?8)",
+	[DATABASE_END_SESSION] = "DELETE FROM sessions WHERE id = ?1",
+	[DATABASE_END_SUBSCRIPTIONS] = "DELETE FROM subscriptions WHERE session = ?1",
+	[DATABASE_END_ROWS] = "DELETE FROM queue WHERE session = ?1",
+	[DATABASE_END_RECEIVED] = "DELETE FROM received WHERE session = ?1",
+	[DATABASE_SUBSCRIBE] = "REPLACE INTO subscriptions VALUES (?1, ?8, ?2)",
+	[DATABASE_UNSUBSCRIBE] = "DELETE FROM subscriptions WHERE session = ?1 AND filter = ?8",
+	[DATABASE_ADD_MESSAGE] = "REPLACE INTO messages VALUES (?1, ?2, ?8, ?9)",
+	[DATABASE_END_MESSAGE] = "DELETE FROM messages WHERE id = ?1",
+	[DATABASE_ADD_ROW] = "REPLACE INTO queue VALUES (?1, ?2, ?3, ?4, ?5, 0, 0)",
+	[DATABASE_SEND_ROW] =
+		"UPDATE queue SET state = 1, packet_id = ?3 WHERE session = ?1 AND row = ?2",
+	[DATABASE_RECEIVE_ROW] = "UPDATE queue SET state = 2 WHERE session = ?1 AND row = ?2",
+	[DATABASE_END_ROW] = "DELETE FROM queue WHERE session = ?1 AND row = ?2",
+	[DATABASE_ADD_ID] = "REPLACE INTO received VALUES (?1, ?2)",
+	[DATABASE_END_ID] = "DELETE FROM received WHERE session = ?1 AND packet_id = ?2",
+	[DATABASE_RETAIN] = "REPLACE INTO retained VALUES (?1)",
+	[DATABASE_UNRETAIN] = "DELETE FROM retained WHERE message = ?1",
+	[DATABASE_READ_LAST] = "SELECT max(ifnull((SELECT max(id) FROM sessions), 0),"
+			       " ifnull((SELECT max(id) FROM messages), 0),"
+			       " ifnull((SELECT max(row) FROM queue), 0))",
+	[DATABASE_READ_SESSIONS] = "SELECT id, client FROM sessions ORDER BY id",
+	[DATABASE_READ_SUBSCRIPTIONS] =
+		"SELECT session, qos, filter FROM subscriptions ORDER BY session",
+	[DATABASE_READ_MESSAGES] = "SELECT id, qos, topic, payload FROM messages ORDER BY id",
+	[DATABASE_READ_ROWS] = "SELECT session, row, message, qos, retain, state, packet_id"
+			       " FROM queue ORDER BY session, row",
+	[DATABASE_READ_IDS] = "SELECT session, packet_id FROM received ORDER BY session",
+	[DATABASE_READ_RETAINED] = "SELECT message FROM retained",
+};
+
+const char *database_error(const struct database *database)
+{
+	return database->handle != NULL ? sqlite3_errmsg(database->handle) : "no memory";
+}
+
+static int database_bind(struct sqlite3_stmt *statement, const struct database_record *record)
+{
+	const int last = sqlite3_bind_parameter_count(statement);
+	int status = SQLITE_OK;
+
+	for (int i = 1; i <= last && i <= DATABASE_NUMBERS && status == SQLITE_OK; i++)
+		status = sqlite3_bind_int64(statement, i, record->numbers[i - 1]);
+	for (int i = DATABASE_NUMBERS + 1; i <= last && status == SQLITE_OK; i++) {
+		const struct slice text = record->texts[i - DATABASE_NUMBERS - 1];
+
+		/* An empty text is no NULL. The text lives until the statement is reset. */
+		status = sqlite3_bind_blob64(statement, i, text.size > 0 ? text.bytes : "",
+		                             text.size, SQLITE_STATIC);
+	}
+	return status;
+}
+
+static struct database_record database_row(struct sqlite3_stmt *statement)
+{
+	struct database_record record = {0};
+	int numbers = 0, blobs = 0;
+
+	for (int i = 0; i < sqlite3_column_count(statement); i++)
+		if (sqlite3_column_type(statement, i) == SQLITE_BLOB)
+			record.texts[blobs++] =
+				(struct slice){sqlite3_column_blob(statement, i),
+			                       (size_t)sqlite3_column_bytes(statement, i)};
+		else
+			record.numbers[numbers++] = sqlite3_column_int64(statement, i);
+	return record;
+}
+
+static int database_step(struct database *database, enum database_statement which,
+                         database_found_fn found, void *arg)
+{
+	struct sqlite3_stmt *statement = database->statements[which];
+	int status;
+
+	while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
+		const struct database_record record = database_row(statement);
+
+		if (found != NULL)
+			found(arg, &record);
+	}
+	(void)sqlite3_reset(statement);
+	return status == SQLITE_DONE ? SQLITE_OK : status;
+}
+
+int database_run(struct database *database, enum database_statement statement,
+                 const struct database_record *record)
+{
+	int status =
+		record != NULL ? database_bind(database->statements[statement], record) : SQLITE_OK;
+
+	return status == SQLITE_OK ? database_step(database, statement, NULL, NULL) : status;
+}
+
+int database_read(struct database *database, enum database_statement statement,
+                  database_found_fn found, void *arg)
+{
+	return database_step(database, statement, found, arg);
+}
+
+static void database_take_number(void *arg, const struct database_record *record)
+{
+	*(int64_t *)arg = record->numbers[0];
+}
+
+int64_t database_number(struct database *database, enum database_statement statement)
+{
+	int64_t number = 0;
+
+	return database_read(database, statement, database_take_number, &number) == SQLITE_OK
+	               ? number
+	               : 0;
+}
+
+/* The number that a PRAGMA or a SELECT gives; -1: an error. */
+static int64_t database_ask(const struct database *database, const char *sql)
+{
+	struct sqlite3_stmt *statement;
+	int64_t number = -1;
+
+	if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) != SQLITE_OK)
+		return -1;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		number = sqlite3_column_int64(statement, 0);
+	return sqlite3_finalize(statement) == SQLITE_OK ? number : -1;
+}
+
+static int database_execute(const struct database *database, const char *sql)
+{
+	return sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+}
+
+/* Brings the tables from that version to ours, in one transaction. */
+static int database_upgrade(const struct database *database, int version)
+{
+	char sql[96];
+	int status = database_execute(database, "BEGIN IMMEDIATE");
+
+	for (; status == SQLITE_OK && version < DATABASE_VERSION; version++)
+		status = database_execute(database, upgrades[version]);
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT",
+	         DATABASE_VERSION, DATABASE_APPLICATION);
+	return status == SQLITE_OK ? database_execute(database, sql) : status;
+}
+
+/* Why the file cannot be used, or NULL. Its version is there then. */
+static const char *database_objection(const struct database *database, int *version)
+{
+	const int64_t found = database_ask(database, "PRAGMA user_version");
+	const int64_t program = database_ask(database, "PRAGMA application_id");
+	const int64_t tables = database_ask(database, "SELECT count(*) FROM sqlite_schema");
+
+	if (found < 0 || program < 0 || tables < 0)
+		return sqlite3_errmsg(database->handle);
+	*version = (int)found;
+	if (tables > 0 && program != DATABASE_APPLICATION)
+		return "not a store of this broker";
+	if (found > DATABASE_VERSION)
+		return "a store of a newer version of this broker";
+	return NULL;
+}
+
+static int database_fail(struct database *database, const char *path, const char *why)
+{
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "store: %s: %s", path, why);
+	database_close(database);
+	return -EIO;
+}
+
+/* Of a file that another process has open, the first read fails: "database is locked". */
+static int database_connect(struct database *database, const char *path, int flags)
+{
+	int status = sqlite3_open_v2(path, &database->handle, flags, NULL);
+
+	if (status == SQLITE_OK)
+		status = database_execute(database, "PRAGMA locking_mode = EXCLUSIVE");
+	return status;
+}
+
+int database_open(struct database *database, const char *path, bool synchronous)
+{
+	const char *why;
+	int status, version;
+
+	*database = (struct database){0};
+	status = database_connect(database, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+	if (status != SQLITE_OK)
+		return database_fail(database, path, database_error(database));
+	why = database_objection(database, &version);
+	if (why != NULL)
+		return database_fail(database, path, why);
+	if (version == 0) /* of an empty file alone */
+		status = database_execute(database, "PRAGMA auto_vacuum = INCREMENTAL");
+	if (status == SQLITE_OK)
+		status = database_execute(database, "PRAGMA journal_mode = WAL");
+	if (status == SQLITE_OK)
+		status = database_execute(database, synchronous ? "PRAGMA synchronous = FULL"
+		                                                : "PRAGMA synchronous = OFF");
+	if (status == SQLITE_OK && version < DATABASE_VERSION)
+		status = database_upgrade(database, version);
+	for (int i = 0; i < DATABASE_STATEMENTS && status == SQLITE_OK; i++)
+		status = sqlite3_prepare_v3(database->handle, texts[i], -1,
+		                            SQLITE_PREPARE_PERSISTENT, &database->statements[i],
+		                            NULL);
+	return status == SQLITE_OK ? 0 : database_fail(database, path, database_error(database));
+}
+
+void database_close(struct database *database)
+{
+	for (int i = 0; i < DATABASE_STATEMENTS; i++)
+		(void)sqlite3_finalize(database->statements[i]);
+	(void)sqlite3_close(database->handle);
+	*database = (struct database){0};
+}
+
+/* ---- --check-store ---- */
+
+static int check_print(void *failed, int columns, char **values, char **names)
+{
+	(void)columns;
+	(void)names;
+	if (strcmp(values[0], "ok") == 0)
+		return 0;
+	printf("damaged: %s\n", values[0]);
+	*(bool *)failed = true;
+	return 0;
+}
+
+int database_check(const char *path)
+{
+	static const char *const counts[][2] = {
+		{"sessions", "SELECT count(*) FROM sessions"},
+		{"subscriptions", "SELECT count(*) FROM subscriptions"},
+		{"messages", "SELECT count(*) FROM messages"},
+		{"rows of queues", "SELECT count(*) FROM queue"},
+		{"QoS 2 packet ids received", "SELECT count(*) FROM received"},
+		{"retained messages", "SELECT count(*) FROM retained"},
+		{"messages without a use", "SELECT count(*) FROM messages WHERE id NOT IN"
+	                                   " (SELECT message FROM queue) AND id NOT IN"
+	                                   " (SELECT message FROM retained)"},
+		{"rows without a message", "SELECT count(*) FROM queue WHERE state < 2 AND"
+	                                   " message NOT IN (SELECT id FROM messages)"},
+		{"rows without a session", "SELECT count(*) FROM queue WHERE session NOT IN"
+	                                   " (SELECT id FROM sessions)"},
+	};
+	struct database database = {0};
+	const char *why = NULL;
+	bool failed = false;
+	int version = 0;
+
+	if (database_connect(&database, path, SQLITE_OPEN_READWRITE) != SQLITE_OK)
+		why = database_error(&database);
+	else
+		why = database_objection(&database, &version);
+	if (why == NULL && sqlite3_exec(database.handle, "PRAGMA integrity_check", check_print,
+	                                &failed, NULL) != SQLITE_OK)
+		why = database_error(&database);
+	if (why != NULL)
+		printf("%s: %s\n", path, why);
+	else
+		printf("%s: version %d of %d\n", path, version, DATABASE_VERSION);
+	for (size_t i = 0; why == NULL && i < sizeof(counts) / sizeof(*counts); i++)
+		printf("%lld %s\n", (long long)database_ask(&database, counts[i][1]), counts[i][0]);
+	database_close(&database);
+	return why != NULL || failed ? 1 : 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The database of a store: its file, its tables by version, its transactions. One thread at a time.
+ * The functions return 0 or an SQLite code, if not said otherwise.
+ */
+#ifndef BROKER_DATABASE_H
+#define BROKER_DATABASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mqtt/names.h"
+
+#define DATABASE_NUMBERS 7
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+enum database_statement {
+	DATABASE_BEGIN,
+	DATABASE_COMMIT,
+	DATABASE_ROLLBACK,
+	DATABASE_FREE_PAGES,
+	DATABASE_COMPACT,
+	DATABASE_ADD_SESSION, /* id; client id */
+	DATABASE_END_SESSION, /* id; as the next three */
+	DATABASE_END_SUBSCRIPTIONS,
+	DATABASE_END_ROWS,
+	DATABASE_END_RECEIVED,
+	DATABASE_SUBSCRIBE,          /* session, QoS; filter */
+	DATABASE_UNSUBSCRIBE,        /* session; filter */
+	DATABASE_ADD_MESSAGE,        /* id, QoS; topic, payload */
+	DATABASE_END_MESSAGE,        /* id */
+	DATABASE_ADD_ROW,            /* session, row, message, QoS, retain */
+	DATABASE_SEND_ROW,           /* session, row, packet id */
+	DATABASE_RECEIVE_ROW,        /* session, row */
+	DATABASE_END_ROW,            /* session, row */
+	DATABASE_ADD_ID,             /* session, packet id */
+	DATABASE_END_ID,             /* the same */
+	DATABASE_RETAIN,             /* message */
+	DATABASE_UNRETAIN,           /* message */
+	DATABASE_READ_LAST,          /* -> the highest number drawn */
+	DATABASE_READ_SESSIONS,      /* -> id; client id */
+	DATABASE_READ_SUBSCRIPTIONS, /* -> session, QoS; filter */
+	DATABASE_READ_MESSAGES,      /* -> id, QoS; topic, payload */
+	DATABASE_READ_ROWS,          /* -> session, row, message, QoS, retain, state, packet id */
+	DATABASE_READ_IDS,           /* -> session, packet id */
+	DATABASE_READ_RETAINED,      /* -> message */
+	DATABASE_STATEMENTS,
+	DATABASE_NOTHING = DATABASE_STATEMENTS
+};
+
+/* The states of a row. */
+enum database_state {
+	DATABASE_QUEUED,
+	DATABASE_SENT,     /* has its packet id */
+	DATABASE_RECEIVED, /* QoS 2: PUBREC has come; the message is not needed any more */
+};
+
+struct database {
+	struct sqlite3 *handle;
+	struct sqlite3_stmt *statements[DATABASE_STATEMENTS];
+};
+
+/* What a statement is given, or what a read finds: numbers, then texts. */
+struct database_record {
+	int64_t numbers[DATABASE_NUMBERS];
+	struct slice texts[2];
+};
+
+/*
+ * Opens the file, and makes or upgrades its tables. `synchronous`: a commit lasts until the disk
+ * has it. Returns 0 or a negative errno; logs errors.
+ */
+int database_open(struct database *database, const char *path, bool synchronous);
+void database_close(struct database *database);
+
+/* Runs a statement. */
+int database_run(struct database *database, enum database_statement statement,
+                 const struct database_record *record);
+
+/* Calls `found` for each record of a read; the record lives until it returns. */
+typedef void (*database_found_fn)(void *arg, const struct database_record *record);
+int database_read(struct database *database, enum database_statement statement,
+                  database_found_fn found, void *arg);
+
+/* The one number of a read; 0: there is none. */
+int64_t database_number(struct database *database, enum database_statement statement);
+
+/* The last error, in words. */
+const char *database_error(const struct database *database);
+
+/* --check-store: prints what is in the file and what is wrong with it. 0: nothing; else 1. */
+int database_check(const char *path);
+
+#endif
