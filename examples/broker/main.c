@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "net/loop.h"
 #include "common/must.h"
+#include "store/database.h"
 #include "system.h"
 
 #define SIGNALS_TOGETHER_MS 500
@@ -167,6 +168,11 @@ int main(int argc, char **argv)
 	open_streams();
 	status = options_parse(&broker.env.options, argc, argv);
 	if (status >= 0) {
+		options_free(&broker.env.options);
+		return status;
+	}
+	if (broker.env.options.check_store) {
+		status = database_check(broker.env.options.store);
 		options_free(&broker.env.options);
 		return status;
 	}

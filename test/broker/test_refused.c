@@ -142,6 +142,7 @@ static const struct row {
 	{WHY_SILENT, join_twice, "CONNECT b clean alive=1", "", false},
 	{WHY_STUCK, NULL, "the stories of test_slow.c count these", "", false},
 	{WHY_NO_MEMORY, NULL, "a client cannot bring it about", "", false},
+	{WHY_STORE, NULL, "the stories of test_disk.c fill the disk", "", false},
 	{WHY_SHUTDOWN, end_the_broker, "a clean", "--log-level info", false},
 	{WHY_DENIED, subscribe_twice, "SUBSCRIBE 2 ^secret/x:0", "--deny-subscribe secret/#",
          false},

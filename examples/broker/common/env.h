@@ -33,6 +33,8 @@ enum env_kind {
 	ENV_KINDS
 };
 
+struct store;
+
 struct env {
 	struct broker_options options;
 	struct baton_pool *pool;
@@ -41,6 +43,7 @@ struct env {
 	struct baton_resource_config configs[ENV_KINDS];
 	struct stats stats;
 	struct trim trim;
+	struct store *store;       /* NULL: none */
 	struct baton_board *board; /* NULL: none */
 	struct baton_watchdog *watchdog;
 	bool ending; /* atomic, a hint: passwords are checked no more */

@@ -74,6 +74,17 @@ static const char usage_limits[] =
 	"  --max-inflight N        of QoS 1 and 2, on their way to one subscriber (100)\n"
 	"\n";
 
+static const char usage_store[] =
+	"Store\n"
+	"  --store FILE            sessions with clean session 0, what waits for them, and\n"
+	"                          retained messages survive the process, and the power (none)\n"
+	"  --durability WORD       commit: nothing is acknowledged before the disk has it; batch:\n"
+	"                          at once, and --batch-ms may be lost; none: the same, and the\n"
+	"                          disk is not waited for: power loss may damage FILE (commit)\n"
+	"  --batch-ms MS           (10)\n"
+	"  --check-store           prints what is in FILE, and what is wrong with it, and ends\n"
+	"\n";
+
 static const char usage_last[] =
 	"Threads and figures\n"
 	"  --threads N             I/O threads (2)\n"
@@ -149,6 +160,10 @@ static const struct option_rule rules[] = {
 	{"packet-timeout", AT(packet_timeout), KIND_UINT, 1, DAY},
 	{"stuck-timeout", AT(stuck_timeout), KIND_UINT, 1, DAY},
 	{"stop-timeout", AT(stop_timeout), KIND_UINT, 0, DAY},
+	{"store", AT(store), KIND_TEXT, 0, 0},
+	{"durability", AT(durability), KIND_TEXT, 0, 0},
+	{"batch-ms", AT(batch_ms), KIND_UINT, 1, 1000},
+	{"check-store", AT(check_store), KIND_FLAG, 0, 0},
 	{"stats-interval", AT(stats_interval), KIND_UINT, 0, DAY},
 	{"password-file", AT(password_file), KIND_TEXT, 0, 0},
 	{"tls-port", AT(tls_port), KIND_UINT, 0, 65535},
@@ -269,6 +284,8 @@ static void options_default(struct broker_options *options)
 		.stuck_timeout = 60,
 		.stop_timeout = 2,
 		.stats_interval = 10,
+		.durability = "commit",
+		.batch_ms = 10,
 		.log_level = "warning",
 	};
 }
@@ -288,6 +305,12 @@ static int options_check(struct broker_options *options)
 		wrong = "--tls-port needs --tls-cert and --tls-key";
 	else if (options->tls_port == options->port && options->port != 0)
 		wrong = "--tls-port and --port are the same";
+	else if (options->check_store && options->store == NULL)
+		wrong = "--check-store needs --store";
+	else if (strcmp(options->durability, "commit") != 0 &&
+	         strcmp(options->durability, "batch") != 0 &&
+	         strcmp(options->durability, "none") != 0)
+		wrong = "--durability is commit, batch or none";
 	if (wrong == NULL)
 		return -1;
 	fprintf(stderr, "broker: %s; see --help\n", wrong);
@@ -313,6 +336,7 @@ int options_parse(struct broker_options *options, int argc, char **argv)
 		if (option == 'x' && rules[index].kind == KIND_HELP) {
 			fputs(usage_first, stdout);
 			fputs(usage_limits, stdout);
+			fputs(usage_store, stdout);
 			fputs(usage_last, stdout);
 			return 0;
 		}

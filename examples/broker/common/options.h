@@ -47,6 +47,10 @@ struct broker_options {
 	bool anonymous;        /* clients without a user name are let in, too */
 	bool queue_qos0;       /* QoS 0, too, waits for a client that is away */
 	bool stats;
+	const char *store; /* a file; NULL: none */
+	const char *durability;
+	unsigned int batch_ms;
+	bool check_store;
 	const char *board; /* a file; "-": memory; NULL: none */
 };
 

@@ -32,6 +32,7 @@
 	WHY(SILENT, "silent for longer than its keep alive allows")                                \
 	WHY(STUCK, "stuck: took nothing for --stuck-timeout seconds")                              \
 	WHY(NO_MEMORY, "no memory")                                                                \
+	WHY(STORE, "the store takes nothing")                                                      \
 	WHY(SHUTDOWN, "the broker ends")                                                           \
 	/* refused */                                                                              \
 	WHY(DENIED, "--deny-subscribe")                                                            \
