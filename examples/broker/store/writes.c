@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes; see writes.h. */
+#include "store/writes.h"
+
+#include <stdlib.h>
+
+#include <baton/resource.h>
+
+#include "common/must.h"
+#include "store/inside.h"
+
+struct note {
+	struct store_write write;
+	enum database_statement statement;
+	struct database_record record;
+	store_told_fn told;
+	void *arg;
+};
+
+static int note_apply(struct store *store, struct store_write *write)
+{
+	const struct note *note = baton_container_of(write, struct note, write);
+	const enum database_statement last =
+		note->statement == DATABASE_END_SESSION ? DATABASE_END_RECEIVED : note->statement;
+	int status = 0;
+
+	for (enum database_statement at = note->statement; at <= last && status == 0; at++)
+		if (at != DATABASE_NOTHING)
+			status = database_run(store_database(store), at, &note->record);
+	return status;
+}
+
+static void note_done(struct store_write *write, bool kept)
+{
+	struct note *note = baton_container_of(write, struct note, write);
+
+	note->told(note->arg, kept);
+	free(note);
+}
+
+static struct note *note_create(enum database_statement statement,
+                                const struct database_record *record)
+{
+	struct note *note = must_alloc(sizeof(*note));
+
+	note->write.apply = note_apply;
+	note->statement = statement;
+	if (record != NULL)
+		note->record = *record;
+	return note;
+}
+
+void store_note(struct store *store, enum database_statement statement,
+                const struct database_record *record)
+{
+	store_submit(store, &note_create(statement, record)->write);
+}
+
+void store_note_then(struct store *store, enum database_statement statement,
+                     const struct database_record *record, store_told_fn told, void *arg)
+{
+	struct note *note = note_create(statement, record);
+
+	note->write.done = note_done;
+	note->told = told;
+	note->arg = arg;
+	store_submit(store, &note->write);
+}
+
+/* ---- Messages ---- */
+
+static int message_apply_rows(struct database *database, const struct store_message *message)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < message->count && status == 0; i++) {
+		const struct store_row *row = &message->rows[i];
+
+		status = database_run(database, DATABASE_ADD_ROW,
+		                      STORE_NUMBERS((int64_t)row->session, (int64_t)row->row,
+		                                    (int64_t)message->id, row->qos));
+	}
+	return status;
+}
+
+static int message_apply(struct store *store, struct store_write *write)
+{
+	const struct store_message *message =
+		baton_container_of(write, struct store_message, write);
+	const struct database_record record = {.numbers = {(int64_t)message->id, message->qos},
+	                                       .texts = {message->topic, message->payload}};
+	struct database *database = store_database(store);
+	int status = 0;
+
+	if (message->id != 0)
+		status = database_run(database, DATABASE_ADD_MESSAGE, &record);
+	if (status == 0)
+		status = message_apply_rows(database, message);
+	if (status == 0 && message->outdated != 0)
+		status = database_run(database, DATABASE_UNRETAIN,
+		                      STORE_NUMBERS((int64_t)message->outdated));
+	if (status == 0 && message->retained)
+		status = database_run(database, DATABASE_RETAIN,
+		                      STORE_NUMBERS((int64_t)message->id));
+	if (status == 0 && message->received_by != 0)
+		status = database_run(
+			database, DATABASE_ADD_ID,
+			STORE_NUMBERS((int64_t)message->received_by, message->packet_id));
+	return status;
+}
+
+struct store_message *store_message_create(size_t count, store_done_fn done, void *arg)
+{
+	struct store_message *message =
+		must_alloc(sizeof(*message) + count * sizeof(*message->rows));
+
+	message->write.apply = message_apply;
+	message->write.done = done;
+	message->arg = arg;
+	message->count = count;
+	return message;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the broker writes into its store. A message comes with all that must be there with it or not
+ * at all: its rows in the sessions' queues, its place as a topic's retained message, and at QoS 2
+ * the packet id by which a repetition is known. All else is a note: one statement.
+ */
+#ifndef BROKER_WRITES_H
+#define BROKER_WRITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mqtt/names.h"
+#include "store/database.h"
+#include "store/store.h"
+
+/* A message's place in the queue of a session. */
+struct store_row {
+	uint64_t session;
+	uint64_t row;
+	uint8_t qos;
+};
+
+struct store_message {
+	struct store_write write;
+	uint64_t id; /* 0: the message itself need not be kept */
+	uint8_t qos;
+	bool retained;        /* the topic keeps it from now on */
+	uint64_t outdated;    /* the message that the topic has kept until now; 0: none */
+	uint64_t received_by; /* the session of its publisher; 0: no packet id need be kept */
+	uint16_t packet_id;
+	struct slice topic;
+	struct slice payload;
+	void *arg;
+	size_t count;
+	struct store_row rows[];
+};
+
+/* Makes the write of a message with so many rows; the caller fills it and submits it. */
+struct store_message *store_message_create(size_t count, store_done_fn done, void *arg);
+
+/* Submits a statement that is not urgent. */
+void store_note(struct store *store, enum database_statement statement,
+                const struct database_record *record);
+
+/*
+ * Submits a statement, or DATABASE_NOTHING, after which `told(arg, kept)` is called: when it, and
+ * whatever was submitted before it, is committed. The record's texts live until then. `told` is
+ * called on the store's thread, and must not wait.
+ */
+typedef void (*store_told_fn)(void *arg, bool kept);
+void store_note_then(struct store *store, enum database_statement statement,
+                     const struct database_record *record, store_told_fn told, void *arg);
+
+/* The numbers of a record. */
+#define STORE_NUMBERS(...) (&(const struct database_record){.numbers = {__VA_ARGS__}})
+
+#endif
