@@ -14,6 +14,7 @@
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/why.h"
 #include "net/address.h"
 #include "net/loop.h"
 #include "net/net.h"
@@ -143,6 +144,8 @@ static int connection_run_send(struct baton_task *task)
 	struct connection *connection = packet->connection;
 	const size_t cost = output_cost(packet);
 
+	if (packet->lost)
+		connection_fail(connection, WHY_STORE);
 	if (connection->closing) {
 		packet_destroy(packet);
 		if (cost > 0)

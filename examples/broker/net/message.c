@@ -7,6 +7,7 @@
 
 #include "common/atomic.h"
 #include "net/connection.h"
+#include "store/writes.h"
 
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish)
 {
@@ -26,6 +27,8 @@ struct message *message_create(struct connection *publisher, const struct codec_
 	message->topic = NULL;
 	message->publisher = publisher;
 	message->answer = NULL;
+	message->id = 0;
+	message->received_by = 0;
 	message->counts = MESSAGE_REFERENCE + MESSAGE_HOP;
 	message->cost = sizeof(*message) + size_max;
 	message->size = head + publish->payload.size;
@@ -52,10 +55,21 @@ void message_release(struct message *message, uint64_t counts)
 
 	if (left % MESSAGE_HOP == 0) {
 		free(message->answer); /* it was never sent */
+		if (message->id != 0)
+			store_note(message->store, DATABASE_END_MESSAGE,
+			           STORE_NUMBERS((int64_t)message->id));
 		free(message);
 	}
 	if (counts >= MESSAGE_HOP && left < MESSAGE_HOP && publisher != NULL)
 		connection_release(publisher, cost);
+}
+
+void message_acknowledge(struct message *message)
+{
+	struct packet *answer = message->answer;
+
+	message->answer = NULL;
+	connection_send(message->publisher, answer);
 }
 
 struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop)
@@ -70,6 +84,7 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 	packet->session = NULL;
 	packet->due = 0;
 	packet->message = message;
+	packet->row = 0;
 	packet->order = 0;
 	packet->packet_id = 0;
 	packet->qos = qos;
@@ -77,6 +92,8 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 	packet->marker = false;
 	packet->ordered = false;
 	packet->ready = false;
+	packet->lost = false;
+	packet->repeated = false;
 	packet->hop = hop;
 	packet->whole = whole;
 	packet->head_size = 0;

@@ -31,6 +31,7 @@
 
 struct connection;
 struct session;
+struct store;
 struct topic;
 
 #define MESSAGE_REFERENCE UINT64_C(1)
@@ -43,6 +44,9 @@ struct message {
 	struct packet *answer;        /* QoS 1 and 2: its acknowledgement, until that is sent */
 	uint64_t counts;              /* atomic */
 	size_t cost;                  /* what the publisher is charged */
+	struct store *store;          /* with the next one alone */
+	uint64_t id;                  /* in the store; 0: it is not there */
+	uint64_t received_by;         /* QoS 2: the publisher's session in the store, or 0 */
 	struct codec_publish publish; /* points into bytes[] */
 	size_t size;                  /* of bytes[] */
 	unsigned char bytes[];        /* the whole packet, for QoS 0 */
@@ -59,6 +63,9 @@ struct message *message_create(struct connection *publisher, const struct codec_
 void message_take(struct message *message, uint64_t counts);
 void message_release(struct message *message, uint64_t counts);
 
+/* Sends its answer to the publisher: from here on the broker is responsible for the message. */
+void message_acknowledge(struct message *message);
+
 struct packet {
 	struct baton_task task;
 	struct packet *next;
@@ -73,16 +80,19 @@ struct packet {
 		uint64_t order; /* QoS 1 and 2: see session/inflight.h; else 0 */
 		uint64_t ask;   /* of a SUBACK on its way to a session, see delivery.c */
 	};
+	uint64_t row;  /* in the store, until the session takes it over; 0: none */
 	uint32_t size; /* on the wire */
 	uint32_t head_size;
 	uint16_t packet_id; /* QoS 1 and 2, once it has one */
 	uint8_t qos;
 	bool retain;
-	bool hop;         /* holds a hop of the message */
-	bool whole;       /* send message->bytes; else head[], then the payload */
-	bool marker : 1;  /* empty, see delivery.c */
-	bool ordered : 1; /* acknowledges a PUBLISH, see answers.c */
-	bool ready : 1;   /* the same, and only waits for those before it */
+	bool hop;          /* holds a hop of the message */
+	bool whole;        /* send message->bytes; else head[], then the payload */
+	bool marker : 1;   /* empty, see delivery.c */
+	bool ordered : 1;  /* acknowledges a PUBLISH, see answers.c */
+	bool ready : 1;    /* the same, and only waits for those before it */
+	bool repeated : 1; /* an earlier run of the broker may have sent it */
+	bool lost : 1;     /* what it says was not stored: its connection is closed instead */
 	unsigned char head[];
 };
 

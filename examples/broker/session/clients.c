@@ -76,23 +76,37 @@ static void clients_go_on(struct session *other, struct join *join)
 	session_join(other, join);
 }
 
+static int clients_enter(struct clients *clients, struct session *session, void **replaced)
+{
+	if (!ck_hs_set(&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session),
+	               session, replaced))
+		return -ENOMEM;
+	if (ck_hs_count(&clients->sessions) > clients->count_max)
+		clients->count_max = ck_hs_count(&clients->sessions);
+	session->registered = true;
+	session_reference(session);
+	clients->kept += !session->clean;
+	return 0;
+}
+
+int clients_restore(struct clients *clients, struct session *session)
+{
+	void *replaced;
+
+	return clients_enter(clients, session, &replaced);
+}
+
 /* The id gets the new session; `other`, if there is one, is visited first, to be ended. */
 static void clients_replace(struct clients *clients, struct session *other, struct join *join)
 {
 	struct session *session = join->session;
 	void *replaced;
 
-	if (!ck_hs_set(&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session),
-	               session, &replaced)) {
+	if (clients_enter(clients, session, &replaced) != 0) {
 		join_deny(join, CLIENTS_UNAVAILABLE, WHY_NO_MEMORY);
 		return;
 	}
-	if (ck_hs_count(&clients->sessions) > clients->count_max)
-		clients->count_max = ck_hs_count(&clients->sessions);
-	session->registered = true;
 	session->directed = join->number;
-	session_reference(session);
-	clients->kept += !session->clean;
 	session_join(other != NULL ? other : session, join);
 	if (other != NULL)
 		clients_removed(clients, other);

@@ -51,6 +51,9 @@ void clients_deinit(struct clients *clients);
 /* Step 2 of a join, see session.h. */
 void clients_join(struct clients *clients, struct join *join);
 
+/* At the start of the broker: a session of an earlier run. Takes a reference. Errors: -ENOMEM. */
+int clients_restore(struct clients *clients, struct session *session);
+
 /* The session has ended: its id is free, unless another session has it already. */
 void clients_forget(struct clients *clients, struct session *session);
 

@@ -25,6 +25,13 @@
  * the queue, with the packet ids they had: so they are sent again in order and within the same
  * limits.
  *
+ * With a store (topic/keep.h) a message of QoS 1 or 2 for a session that is kept has a row there.
+ * The row is the packet's until the message is sent, then the entry's of the table of packet ids.
+ * The session writes what becomes of it. A packet of QoS 2, and each PUBREL, is sent when the store
+ * has the packet id and the state: otherwise a restart could give the client a message twice. So
+ * such a packet goes through the store (delivery_send_kept()), with the epoch of its connection.
+ * Messages of QoS 0 and 1 wait behind it, so that all messages stay in order.
+ *
  * Why not a baton_window: a window limits tasks in flight by a count, and the table of packet ids,
  * which retransmission needs, has that count. In a window messages would be kept twice from
  * their sending to their acknowledgement. QoS 0 would need a way to wait in line without a place,
@@ -39,8 +46,18 @@
 #include "common/why.h"
 #include "net/connection.h"
 #include "session/session.h"
+#include "store/writes.h"
 
 _Static_assert(OPTIONS_INFLIGHT_MAX <= INFLIGHT_MAX, "a session has a packet id for each");
+
+/* The client need not get the packet's message. */
+static void delivery_discard(struct session *session, struct packet *packet)
+{
+	if (packet->row != 0)
+		store_note(session->env->store, DATABASE_END_ROW,
+		           STORE_NUMBERS((int64_t)session->id, (int64_t)packet->row));
+	packet_destroy(packet);
+}
 
 /* Drops the message. The log is told of the first one since the client has come. */
 static void delivery_drop(struct session *session, struct packet *packet)
@@ -52,7 +69,7 @@ static void delivery_drop(struct session *session, struct packet *packet)
 		                 : "messages are dropped: it is away, and its queue is full");
 	session->dropping = true;
 	stats_count(&session->env->stats.dropped);
-	packet_destroy(packet);
+	delivery_discard(session, packet);
 }
 
 static void delivery_send(struct session *session, struct packet *packet)
@@ -62,17 +79,69 @@ static void delivery_send(struct session *session, struct packet *packet)
 	connection_send(session->connection, packet);
 }
 
-static void delivery_send_ack(struct session *session, uint8_t type, uint16_t packet_id)
+static void delivery_go_on(struct session *session);
+
+static int session_run_kept(struct baton_task *task)
+{
+	struct packet *packet = baton_container_of(task, struct packet, task);
+	struct session *session = packet->session;
+	const struct inflight_entry *entry = inflight_find(&session->inflight, packet->packet_id);
+
+	session->storing--;
+	/* The packet is void if its connection has gone, or the client did not wait for it. */
+	if (session->connection != NULL && session->epoch == packet->epoch &&
+	    (packet->message == NULL || (entry != NULL && entry->message == packet->message)))
+		delivery_send(session, packet);
+	else
+		packet_destroy(packet);
+	if (session->storing == 0)
+		delivery_go_on(session);
+	session_release(session);
+	return 0;
+}
+
+static void delivery_kept(void *arg, bool kept)
+{
+	struct packet *packet = arg;
+
+	if (!kept)
+		packet->epoch = 0; /* no connection's */
+	hop(&packet->session->resource, &packet->task, session_run_kept, "kept");
+}
+
+/* Sends the packet when the statement is committed; or now, where nobody waits for that. */
+static void delivery_send_kept(struct session *session, struct packet *packet,
+                               enum database_statement statement,
+                               const struct database_record *record)
+{
+	struct store *store = session->env->store;
+
+	if (session->id != 0 && store_waits(store)) {
+		session_reference(session);
+		session->storing++;
+		packet->session = session;
+		packet->epoch = session->epoch;
+		store_note_then(store, statement, record, delivery_kept, packet);
+		return;
+	}
+	if (session->id != 0 && statement != DATABASE_NOTHING)
+		store_note(store, statement, record);
+	delivery_send(session, packet);
+}
+
+/* PUBREC has come, or had come before. */
+static void delivery_send_pubrel(struct session *session, uint16_t packet_id,
+                                 enum database_statement statement, uint64_t row)
 {
 	unsigned char bytes[4];
-	struct packet *packet = packet_create_own(bytes, codec_put_ack(bytes, type, packet_id));
+	struct packet *packet =
+		packet_create_own(bytes, codec_put_ack(bytes, CODEC_PUBREL, packet_id));
 
-	if (packet == NULL)
-		connection_kick(
-			session->connection,
-			WHY_NO_MEMORY); /* the PUBREL is sent again to the next connection */
+	if (packet == NULL) /* the PUBREL is sent again to the next connection */
+		connection_kick(session->connection, WHY_NO_MEMORY);
 	else
-		delivery_send(session, packet);
+		delivery_send_kept(session, packet, statement,
+		                   STORE_NUMBERS((int64_t)session->id, (int64_t)row));
 }
 
 static void delivery_send_answer(struct session *session, struct packet *answer)
@@ -115,7 +184,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 {
 	const bool again = packet->packet_id != 0;
 
-	if (packet->due > session->answered)
+	if (packet->due > session->answered || (session->storing > 0 && packet->qos != 2))
 		return false;
 	if (packet->qos == 0 && !packet->retain)
 		return true;
@@ -131,14 +200,27 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 static void delivery_send_first(struct session *session, struct packet *packet)
 {
 	struct message *kept = session->clean ? NULL : packet->message;
-	const struct inflight_entry *entry;
+	struct database_record record;
+	struct inflight_entry *entry;
 
 	if (kept != NULL)
 		message_take(kept, MESSAGE_REFERENCE);
 	entry = inflight_add(&session->inflight, kept, packet->qos, packet->retain);
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
-	packet_encode(packet, false);
+	packet_encode(packet, packet->repeated);
+	if (packet->row == 0) {
+		delivery_send(session, packet);
+		return;
+	}
+	record = *STORE_NUMBERS((int64_t)session->id, (int64_t)packet->row, packet->packet_id);
+	entry->row = packet->row;
+	packet->row = 0;
+	if (packet->qos == 2) {
+		delivery_send_kept(session, packet, DATABASE_SEND_ROW, &record);
+		return;
+	}
+	store_note(session->env->store, DATABASE_SEND_ROW, &record);
 	delivery_send(session, packet);
 }
 
@@ -155,10 +237,12 @@ static void delivery_send_message(struct session *session, struct packet *packet
 		delivery_send_first(session, packet);
 	} else {
 		entry = inflight_find(&session->inflight, packet->packet_id);
-		if (entry != NULL && entry->message == packet->message)
-			delivery_send(session, packet);
-		else
+		if (entry == NULL || entry->message != packet->message)
 			packet_destroy(packet); /* it was acknowledged meanwhile */
+		else if (entry->row != 0 && packet->qos == 2)
+			delivery_send_kept(session, packet, DATABASE_NOTHING, NULL);
+		else
+			delivery_send(session, packet);
 	}
 }
 
@@ -174,7 +258,7 @@ static void delivery_message(struct session *session, struct packet *packet)
 	const bool away = session->connection == NULL;
 
 	if (session->ended || (away && packet->qos == 0 && !session->env->options.queue_qos0))
-		packet_destroy(packet);
+		delivery_discard(session, packet);
 	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
 	else if (!queue_add(&session->queue, session->env, packet))
@@ -206,21 +290,39 @@ void session_deliver(struct session *session, struct packet *packet)
 	hop(&session->resource, &packet->task, session_run_deliver, "deliver");
 }
 
+/* One acknowledgement. Returns false if it is of the wrong kind. */
+static bool delivery_acknowledge(struct session *session, const struct session_ack *ack)
+{
+	struct inflight_entry *entry = inflight_find(&session->inflight, ack->packet_id);
+	const uint64_t row = entry != NULL ? entry->row : 0;
+	/* The store forgets the row before the message. */
+	struct message *message = row != 0 ? entry->message : NULL;
+	int status;
+
+	if (message != NULL)
+		message_take(message, MESSAGE_REFERENCE);
+	status = inflight_acknowledge(&session->inflight, ack->type, ack->packet_id);
+	if (status == 0 && ack->type == CODEC_PUBREC)
+		delivery_send_pubrel(session, ack->packet_id,
+		                     row != 0 ? DATABASE_RECEIVE_ROW : DATABASE_NOTHING, row);
+	else if (status == 0 && row != 0)
+		store_note(session->env->store, DATABASE_END_ROW,
+		           STORE_NUMBERS((int64_t)session->id, (int64_t)row));
+	if (message != NULL)
+		message_release(message, MESSAGE_REFERENCE);
+	return status == 0;
+}
+
 static int session_run_acknowledge(struct baton_task *task)
 {
 	struct session_acks *acks = baton_container_of(task, struct session_acks, task);
 	struct session *session = acks->session;
 
-	for (size_t i = 0; i < acks->count; i++) {
-		const struct session_ack *ack = &acks->acks[i];
-
-		if (inflight_acknowledge(&session->inflight, ack->type, ack->packet_id) != 0) {
+	for (size_t i = 0; i < acks->count; i++)
+		if (!delivery_acknowledge(session, &acks->acks[i])) {
 			connection_kick(session->connection, WHY_WRONG_ACK); /* 4.8.0-1 */
 			break;
 		}
-		if (ack->type == CODEC_PUBREC)
-			delivery_send_ack(session, CODEC_PUBREL, ack->packet_id);
-	}
 	delivery_go_on(session);
 	/* The connection has not left: its leave comes behind all that it has read. */
 	connection_release(session->connection, SESSION_ACKS_COST);
@@ -274,7 +376,7 @@ void delivery_begin(struct session *session)
 	session->dropping = false;
 	for (size_t i = 0; i < session->inflight.count; i++)
 		if (sorted[i]->state == INFLIGHT_AWAITS_PUBCOMP)
-			delivery_send_ack(session, CODEC_PUBREL, sorted[i]->packet_id);
+			delivery_send_pubrel(session, sorted[i]->packet_id, DATABASE_NOTHING, 0);
 		else
 			delivery_again(session, sorted[i]);
 	free(sorted);
@@ -292,4 +394,15 @@ void delivery_end(struct session *session)
 {
 	queue_clear(&session->queue, session->env);
 	inflight_clear(&session->inflight);
+}
+
+void delivery_restore_queued(struct session *session, struct packet *packet)
+{
+	if (!queue_add(&session->queue, session->env, packet))
+		delivery_drop(session, packet); /* there are narrower limits now */
+}
+
+void delivery_restore_sent(struct session *session, const struct inflight_entry *entry)
+{
+	inflight_restore(&session->inflight, entry);
 }

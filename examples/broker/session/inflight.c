@@ -56,6 +56,18 @@ struct inflight_entry *inflight_add(struct inflight *inflight, struct message *m
 	return entry;
 }
 
+void inflight_restore(struct inflight *inflight, const struct inflight_entry *entry)
+{
+	/* Ends: in a table of 65,536 slots each packet id has its own. */
+	while (inflight->count * 2 >= inflight->capacity ||
+	       inflight_slot(inflight, entry->packet_id)->state != INFLIGHT_FREE)
+		inflight_grow(inflight);
+	*inflight_slot(inflight, entry->packet_id) = *entry;
+	inflight_slot(inflight, entry->packet_id)->order = ++inflight->order & INFLIGHT_ORDER_MASK;
+	inflight->count++;
+	inflight->packet_id = entry->packet_id;
+}
+
 struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t packet_id)
 {
 	struct inflight_entry *entry;

@@ -25,9 +25,10 @@ enum inflight_state {
 	INFLIGHT_AWAITS_PUBCOMP,
 };
 
-/* 16 bytes, as windows are large and sessions many. */
+/* 24 bytes, as windows are large and sessions many. */
 struct inflight_entry {
 	struct message *message; /* counted, until the client has it; NULL: never sent again */
+	uint64_t row;            /* in the store; 0: it is not there */
 	uint64_t packet_id : 16;
 	uint64_t order : 44; /* of the last change of state */
 	uint64_t state : 2;
@@ -49,6 +50,12 @@ struct inflight {
  */
 struct inflight_entry *inflight_add(struct inflight *inflight, struct message *message, uint8_t qos,
                                     bool retain);
+
+/*
+ * At the start of the broker: puts back an entry of an earlier run, whose packet id is not in use.
+ * Takes over a reference on `message`. Entries are put back in their order.
+ */
+void inflight_restore(struct inflight *inflight, const struct inflight_entry *entry);
 
 /* The entry of this packet id, or NULL. */
 struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t packet_id);

@@ -43,6 +43,7 @@ static int join_run_end(struct baton_task *task)
 	struct connection *connection = join->connection;
 	unsigned char bytes[4];
 	struct packet *answer;
+	const char *why;
 
 	if (connection->closing) {
 		session_leave(join->session, 0);
@@ -51,10 +52,12 @@ static int join_run_end(struct baton_task *task)
 	}
 	connection->session = join->session;
 	connection->epoch = join->number;
-	answer = packet_create_own(bytes, codec_put_connack(bytes, join->present, 0));
+	why = join->why;
+	answer = why == NULL ? packet_create_own(bytes, codec_put_connack(bytes, join->present, 0))
+	                     : NULL;
 	free(join);
 	if (answer == NULL) {
-		connection_fail(connection, WHY_NO_MEMORY);
+		connection_fail(connection, why != NULL ? why : WHY_NO_MEMORY);
 		return 0;
 	}
 	output_append(connection, answer);

@@ -22,9 +22,10 @@ struct join {
 	struct session *session;       /* counted; from step 4 on by the connection */
 	struct session *at;            /* the session that the join visits now; counted */
 	uint64_t number;
+	bool replaces;       /* it has ended a session that the store had */
 	bool present;        /* for the CONNACK: the session was there before */
 	uint8_t return_code; /* of a join that is denied */
-	const char *why;
+	const char *why;     /* it is closed instead of welcome; NULL: it is welcome */
 };
 
 /* An accepted CONNECT, on the connection's loop thread. Errors: -ENOMEM. */

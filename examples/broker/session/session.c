@@ -13,6 +13,7 @@
 #include "net/connection.h"
 #include "session/clients.h"
 #include "session/join.h"
+#include "store/writes.h"
 
 /* The session ends: no client joins it again. */
 static void session_finish(struct session *session)
@@ -24,6 +25,9 @@ static void session_finish(struct session *session)
 	session->ended = true;
 	stats_uncount(&session->env->stats.sessions);
 	BATON_IGNORE(baton_timer_stop(&session->expiry).met);
+	if (session->stored)
+		store_note(session->env->store, DATABASE_END_SESSION,
+		           STORE_NUMBERS((int64_t)session->id));
 	delivery_end(session);
 	received_clear(&session->received);
 	clients_forget(session->clients, session);
@@ -49,6 +53,45 @@ static int session_run_expiry(struct baton_timer *timer)
 	return 0;
 }
 
+static void session_welcome(void *arg, bool kept)
+{
+	struct join *join = arg;
+
+	if (!kept)
+		join->why = WHY_STORE;
+	join_end(join);
+}
+
+static void session_noted(void *arg, bool kept)
+{
+	(void)kept;
+	session_release(arg);
+}
+
+/*
+ * The CONNACK, once the store has what it says: that the session is kept, or that the older one has
+ * ended. A session that is new has nothing to send before that.
+ */
+static void session_answer(struct session *session, struct join *join)
+{
+	struct store *store = session->env->store;
+	const struct database_record record = {.numbers = {(int64_t)session->id},
+	                                       .texts = {session->client_id}};
+	const bool fresh = session->id != 0 && !session->stored;
+
+	session->stored = session->id != 0;
+	if (store_waits(store) && (fresh || join->replaces)) {
+		store_note_then(store, fresh ? DATABASE_ADD_SESSION : DATABASE_NOTHING, &record,
+		                session_welcome, join);
+		return;
+	}
+	if (fresh) {
+		session_reference(session);
+		store_note_then(store, DATABASE_ADD_SESSION, &record, session_noted, session);
+	}
+	join_end(join);
+}
+
 /* Step 4. The join's reference on the session and its charge become the connection's. */
 static void session_take(struct session *session, struct join *join)
 {
@@ -56,7 +99,7 @@ static void session_take(struct session *session, struct join *join)
 	session->connection = join->connection;
 	session->epoch = join->number;
 	session->sent = 0;
-	join_end(join);
+	session_answer(session, join);
 	delivery_begin(session);
 }
 
@@ -67,6 +110,7 @@ static void session_pass(struct session *session, struct join *join)
 		session_take(session, join);
 		return;
 	}
+	join->replaces = session->stored;
 	session_finish(session);
 	session_join(join->session, join);
 }
@@ -178,6 +222,8 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 	stats_count(&env->stats.sessions);
 	session->references = 1;
 	session->clean = clean;
+	if (!clean && env->store != NULL)
+		session->id = store_draw(env->store, 1);
 	queue_init(&session->queue);
 	baton_timer_init(&session->expiry, env->timers, &session->resource, session_run_expiry);
 	baton_task_init(&session->finaliser, session_finalise, NULL);
@@ -185,6 +231,13 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 		memcpy(session->text, client_id.bytes, client_id.size);
 	session->client_id = (struct slice){session->text, client_id.size};
 	return session;
+}
+
+void session_restore(struct session *session, uint64_t id)
+{
+	session->id = id;
+	session->stored = true;
+	session_go_away(session);
 }
 
 void session_reference(struct session *session)

@@ -85,9 +85,11 @@ struct session {
 	struct clients *clients;
 	uint32_t references; /* atomic */
 	bool clean;
+	uint64_t id; /* in the store; 0: it is not kept there */
 
 	/* Under the session's own baton. */
 	bool ended;
+	bool stored;                   /* the store has been given it */
 	bool marked;                   /* a marker is in the connection's output, see delivery.c */
 	bool dropping;                 /* a message was dropped, and the log has been told */
 	struct connection *connection; /* charged */
@@ -96,6 +98,7 @@ struct session {
 	uint64_t epoch;  /* the join by which `connection` came */
 	struct inflight inflight;
 	struct queue queue;
+	uint64_t storing;  /* packets that wait for the store, see delivery.c */
 	uint64_t sent;     /* memory of the messages given to the connection */
 	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has passed, see delivery.c */
 
@@ -123,6 +126,9 @@ struct session {
 
 /* The caller gets one reference. NULL: no memory. */
 struct session *session_create(struct clients *clients, struct slice client_id, bool clean);
+
+/* At the start of the broker: a session of an earlier run, which waits for its client. */
+void session_restore(struct session *session, uint64_t id);
 
 /* Any thread. */
 void session_reference(struct session *session);
@@ -175,6 +181,14 @@ void session_acknowledge(struct session *session, struct session_acks *acks);
  * of the connection, which holds a reference on the session.
  */
 void session_drained(struct packet *marker);
+
+/*
+ * At the start of the broker: what waits for the client. The row of the store becomes the
+ * session's. queue: a message that was not sent; takes a packet without a hop. sent: the entry of
+ * one that was (inflight_restore()).
+ */
+void delivery_restore_queued(struct session *session, struct packet *packet);
+void delivery_restore_sent(struct session *session, const struct inflight_entry *entry);
 
 /* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
 void delivery_begin(struct session *session);
