@@ -14,6 +14,7 @@
 #include "publisher.h"
 #include "session/join.h"
 #include "session/session.h"
+#include "store/writes.h"
 #include "topic/request.h"
 #include "topic/topic.h"
 #include "will.h"
@@ -50,8 +51,34 @@ static struct packet *answer_create(const struct codec_publish *publish)
 	return answer;
 }
 
-/* Acknowledges a PUBLISH that is not passed on, behind those before it. */
-static int answer_only(struct connection *connection, const struct codec_publish *publish)
+static void protocol_kept(void *arg, bool kept)
+{
+	struct packet *packet = arg;
+	struct connection *connection = packet->connection;
+
+	packet->lost = !kept;
+	connection_send(connection, packet);
+	connection_release(connection, CONNECTION_REFERENCE);
+}
+
+/* Sends the packet when the statement is committed, which concerns an id that has come. */
+static void send_kept(struct connection *connection, struct packet *packet,
+                      enum database_statement statement, uint16_t packet_id)
+{
+	const struct session *session = connection->session;
+
+	packet->connection = connection;
+	connection_charge(connection, CONNECTION_REFERENCE);
+	store_note_then(session->env->store, statement,
+	                STORE_NUMBERS((int64_t)session->id, packet_id), protocol_kept, packet);
+}
+
+/*
+ * Acknowledges a PUBLISH that is not passed on, behind those before it. `again`: it was passed on
+ * before, perhaps for an earlier connection, and may not be committed yet.
+ */
+static int answer_only(struct connection *connection, const struct codec_publish *publish,
+                       bool again)
 {
 	struct packet *answer;
 
@@ -60,8 +87,12 @@ static int answer_only(struct connection *connection, const struct codec_publish
 	answer = answer_create(publish);
 	if (answer == NULL)
 		return -ENOMEM;
-	connection_charge(connection, output_cost(answer));
 	answers_expect(connection, answer);
+	if (again && connection->session->id != 0) {
+		send_kept(connection, answer, DATABASE_NOTHING, 0);
+		return 1;
+	}
+	connection_charge(connection, output_cost(answer));
 	answers_ready(connection, answer);
 	connection_dirty(connection);
 	return 1;
@@ -97,6 +128,8 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)
 		return refuse(connection, 2, WHY_NO_ID);
+	if (!connect.clean && store_refuses(broker_of(connection)->env.store))
+		return refuse(connection, 3, WHY_STORE);
 	/* One and a half times the keep-alive, 3.1.2.10; 0: the client may be silent. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
 	if (connect.will.topic.size > 0 && names_own(connect.will.topic))
@@ -118,6 +151,8 @@ static int publish(struct connection *connection, const struct codec_publish *pu
 	if (status == 0 && publish->qos > 0) {
 		answer = answer_create(publish);
 		message->answer = answer;
+		if (publish->qos == 2)
+			message->received_by = connection->session->id;
 		status = answer == NULL ? -ENOMEM : 0;
 	}
 	if (status != 0) {
@@ -146,10 +181,14 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	if (status != 0)
 		return status;
 	connection->loop->stats.messages_in++;
+	if ((packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store)) {
+		connection->why = WHY_STORE;
+		return -ECONNRESET;
+	}
 	if (packet.qos == 2) {
 		status = received_add(&connection->session->received, packet.packet_id);
 		if (status == 0)
-			return answer_only(connection, &packet);
+			return answer_only(connection, &packet, true);
 		if (status < 0)
 			return status;
 	}
@@ -159,7 +198,7 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 			log_line(LOG_LEVEL_WARNING, connection->session->client_id,
 			         "a message is refused: %s", WHY_OWN_TOPIC);
 		connection->told_own = true;
-		return answer_only(connection, &packet);
+		return answer_only(connection, &packet, false);
 	}
 	status = publish(connection, &packet);
 	if (status < 0 && packet.qos == 2)
@@ -170,13 +209,22 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 /* Forgets the packet id. An unknown packet id gets the same answer. */
 static int handle_pubrel(struct connection *connection, const struct codec_frame *frame)
 {
+	unsigned char bytes[4];
+	struct packet *answer;
 	uint16_t packet_id;
 	int status = codec_ack(frame, &packet_id);
 
 	if (status != 0)
 		return status;
 	received_remove(&connection->session->received, packet_id);
-	return reply_ack(connection, CODEC_PUBCOMP, packet_id);
+	if (connection->session->id == 0)
+		return reply_ack(connection, CODEC_PUBCOMP, packet_id);
+	/* Not before the store has forgotten the id: the client may use it again. */
+	answer = packet_create_own(bytes, codec_put_ack(bytes, CODEC_PUBCOMP, packet_id));
+	if (answer == NULL)
+		return -ENOMEM;
+	send_kept(connection, answer, DATABASE_END_ID, packet_id);
+	return 1;
 }
 
 static void protocol_acks(struct connection *connection)

@@ -110,6 +110,12 @@ static struct subscription *matcher_add(struct matcher *matcher, struct session 
 	return subscription;
 }
 
+void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
+                     uint8_t qos)
+{
+	matcher_add(matcher, session, filter, qos)->pass = 1;
+}
+
 static void matcher_subscribe(struct matcher *matcher, struct request *request, size_t at)
 {
 	struct request_filter *filter = &request->filters[at];

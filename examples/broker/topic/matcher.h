@@ -61,6 +61,10 @@ void matcher_deinit(struct matcher *matcher);
 /* The first hop of a request, see request.h. */
 void matcher_apply(struct matcher *matcher, struct request *request);
 
+/* See table_restore(). */
+void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
+                     uint8_t qos);
+
 /* The generation, which changes when subscriptions were taken out. Any thread. */
 uint64_t matcher_generation(const struct matcher *matcher);
 

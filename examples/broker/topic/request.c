@@ -10,6 +10,7 @@
 #include "common/why.h"
 #include "net/connection.h"
 #include "session/session.h"
+#include "store/writes.h"
 #include "topic/table.h"
 
 #define REQUEST_FILTER_LOGGED 128 /* bytes of a filter in the log */
@@ -137,7 +138,7 @@ void request_refuse(struct request *request, size_t at, const char *why)
 	request->answer->head[request->answer->head_size - request->count + at] = 0x80;
 }
 
-void request_answer(struct request *request)
+static void request_answer(struct request *request)
 {
 	if (request->answer != NULL) {
 		request->answer->epoch = request->epoch;
@@ -147,10 +148,47 @@ void request_answer(struct request *request)
 	request->answer = NULL;
 }
 
-void request_destroy(struct request *request)
+static void request_destroy(struct request *request)
 {
 	session_release(request->session);
 	if (request->connection != NULL)
 		connection_release(request->connection, request->cost);
 	free(request);
+}
+
+static void request_kept(void *arg, bool kept)
+{
+	struct request *request = arg;
+
+	if (!kept && request->answer != NULL) {
+		packet_destroy(request->answer);
+		request->answer = NULL;
+	}
+	request_answer(request);
+	request_destroy(request);
+}
+
+void request_end(struct request *request)
+{
+	struct store *store = request->session->env->store;
+	const bool subscribe = request->kind == REQUEST_SUBSCRIBE;
+
+	if (request->session->id == 0 || request->kind == REQUEST_END) {
+		request_answer(request);
+		request_destroy(request);
+		return;
+	}
+	for (size_t i = 0; i < request->count; i++) {
+		const struct request_filter *filter = &request->filters[i];
+		const struct database_record record = {
+			.numbers = {(int64_t)request->session->id, filter->qos},
+			.texts = {filter->name}};
+
+		if (filter->accepted || !subscribe)
+			store_note(store, subscribe ? DATABASE_SUBSCRIBE : DATABASE_UNSUBSCRIBE,
+			           &record);
+	}
+	if (!store_waits(store))
+		request_answer(request);
+	store_note_then(store, DATABASE_NOTHING, NULL, request_kept, request);
 }

@@ -81,8 +81,10 @@ void request_submit(struct request *request);
 /* For the tree: this filter of a SUBSCRIBE is refused, as SUBACK and the log say. */
 void request_refuse(struct request *request, size_t at, const char *why);
 
-/* For the table. answer: sends the acknowledgement; destroy: frees the request. */
-void request_answer(struct request *request);
-void request_destroy(struct request *request);
+/*
+ * For the table: the request has been applied. Sends the acknowledgement, of a session in the store
+ * when the subscriptions are committed; then frees the request.
+ */
+void request_end(struct request *request);
 
 #endif

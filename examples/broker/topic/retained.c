@@ -11,6 +11,8 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "session/session.h"
+#include "store/writes.h"
+#include "topic/keep.h"
 #include "topic/table.h"
 
 /*
@@ -97,6 +99,14 @@ static void retained_keep(struct topic *topic, struct message *message)
 	topic->retained = message;
 }
 
+/* Keeps the topic. The count is not 0: the publisher's own use is given back behind this task. */
+static void retained_use(struct topic *topic)
+{
+	topic->retained_use = must_alloc(sizeof(*topic->retained_use));
+	topic->retained_use->topic = topic;
+	baton_registry_ref(&topic->entry);
+}
+
 void retained_publish(struct topic *topic, struct message *message)
 {
 	baton_assert_held(&topic->entry.resource);
@@ -105,11 +115,29 @@ void retained_publish(struct topic *topic, struct message *message)
 		topic_unuse(topic->retained_use);
 		topic->retained_use = NULL;
 	} else if (topic->retained != NULL && topic->retained_use == NULL) {
-		topic->retained_use = must_alloc(sizeof(*topic->retained_use));
-		topic->retained_use->topic = topic;
-		/* The count is not 0: the publisher's own use is given back behind this task. */
-		baton_registry_ref(&topic->entry);
+		retained_use(topic);
 	}
+}
+
+void retained_restore(struct topic *topic, struct message *message)
+{
+	retained_keep(topic, message);
+	if (topic->retained == NULL) /* there are narrower limits now */
+		store_note(message->store, DATABASE_UNRETAIN, STORE_NUMBERS((int64_t)message->id));
+	else
+		retained_use(topic);
+}
+
+/* Writes the row of a retained message that a session is to have. */
+static void retained_row(const struct session *session, const struct message *message,
+                         struct packet *packet)
+{
+	struct store *store = session->env->store;
+
+	packet->row = store_draw(store, 1);
+	store_note(store, DATABASE_ADD_ROW,
+	           STORE_NUMBERS((int64_t)session->id, (int64_t)packet->row, (int64_t)message->id,
+	                         packet->qos, 1));
 }
 
 void retained_send(const struct topic *topic, const struct topic_tell *tell)
@@ -128,6 +156,8 @@ void retained_send(const struct topic *topic, const struct topic_tell *tell)
 	}
 	message_take(message, MESSAGE_REFERENCE);
 	packet->due = tell->ask;
+	if (message->id != 0 && keep_needed(tell->session, qos))
+		retained_row(tell->session, message, packet);
 	session_deliver(tell->session, packet);
 }
 

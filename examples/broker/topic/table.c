@@ -103,8 +103,7 @@ static bool table_step(struct table *table, struct request *request, size_t *loo
 		*looks += table_tell(table, request, request->step++);
 		return true;
 	}
-	request_answer(request); /* the topics know the subscriber before it is told so */
-	return false;
+	return false; /* the topics know the subscriber before it is told so */
 }
 
 /* Retires the subscriptions that the request has taken out: new readers do not find them. */
@@ -120,7 +119,7 @@ static void table_end_request(struct table *table, struct request *request)
 	}
 	if (removed)
 		baton_limbo_poll(table->limbo);
-	request_destroy(request);
+	request_end(request);
 }
 
 /* Puts the first request, and the later ones of its session, behind all others. */
@@ -207,6 +206,12 @@ static struct request *table_prepare(struct unsubscriber *unsubscriber, struct s
 {
 	return request_create_end(baton_container_of(unsubscriber, struct table, unsubscriber),
 	                          session);
+}
+
+void table_restore(struct table *table, struct session *session, struct slice filter, uint8_t qos)
+{
+	table->pass = 1; /* topics are made later */
+	matcher_restore(&table->matcher, session, filter, qos);
 }
 
 int table_init(struct table *table, struct env *env)

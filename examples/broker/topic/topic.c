@@ -10,6 +10,7 @@
 #include "common/must.h"
 #include "net/connection.h"
 #include "session/session.h"
+#include "topic/keep.h"
 #include "topic/retained.h"
 #include "topic/table.h"
 
@@ -53,7 +54,7 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 {
 	const size_t count = topic->audience.count;
 	const size_t cost = count * sizeof(struct packet);
-	uint64_t spare = count;
+	uint64_t spare = count, row = message->id;
 
 	/* The publisher pays for the copies, too. No thread reads the cost before the first
 	 * submit. */
@@ -67,36 +68,40 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 		const uint8_t qos =
 			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
 		struct packet *packet = packet_create(message, qos, false, true);
+		const bool kept = row != 0 && keep_needed(entry->session, qos);
 
+		row += kept; /* as in keep_message() */
 		if (packet == NULL) {
 			stats_count(&topic->table->env->stats.dropped);
 			continue;
 		}
 		spare--;
+		packet->row = kept ? row : 0;
 		session_deliver(entry->session, packet);
 	}
 	message_release(message, (spare + 1) * (MESSAGE_REFERENCE + MESSAGE_HOP));
 }
 
-/* PUBACK or PUBREC: from here on the broker is responsible for the message. */
-static void topic_acknowledge(struct message *message)
-{
-	struct packet *answer = message->answer;
-
-	message->answer = NULL;
-	connection_send(message->publisher, answer);
-}
-
 /* Accepts the message: it reaches all clients that are subscribed now. */
 static void topic_accept(struct topic *topic, struct message *message)
 {
-	if (message->answer != NULL)
-		topic_acknowledge(message);
+	const bool keeps = topic->table->env->store != NULL && !names_own(topic->name);
+	/* The old retained message is deleted in the store after the new one is written. */
+	struct message *outdated = keeps && message->publish.retain ? topic->retained : NULL;
+
+	if (outdated != NULL)
+		message_take(outdated, MESSAGE_REFERENCE);
+	if (message->answer != NULL && !keeps)
+		message_acknowledge(message);
 	if (message->publish.retain)
 		retained_publish(topic, message);
 	if (topic_ask(topic, message->publisher) != 0)
 		stats_count(
 			&topic->table->env->stats.dropped); /* no memory: no subscriber gets it */
+	if (keeps)
+		keep_message(topic, message, outdated != NULL ? outdated->id : 0);
+	if (outdated != NULL)
+		message_release(outdated, MESSAGE_REFERENCE);
 	topic_fan_out(topic, message);
 	if (stats_read(&topic->table->env->stats.audience_bytes) > TOPIC_AUDIENCES_MAX)
 		topic_forget_audience(topic);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages on their way into the store; see keep.h. */
+#include "topic/keep.h"
+
+#include <stdlib.h>
+
+#include "common/env.h"
+#include "net/connection.h"
+#include "session/session.h"
+#include "store/writes.h"
+#include "topic/table.h"
+#include "topic/topic.h"
+
+bool keep_needed(const struct session *session, uint8_t qos)
+{
+	return qos > 0 && session->id != 0;
+}
+
+static size_t keep_count(const struct topic *topic, const struct message *message)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; message->publish.qos > 0 && i < topic->audience.count; i++)
+		count += keep_needed(topic->audience.entries[i].session,
+		                     topic->audience.entries[i].qos);
+	return count;
+}
+
+static void keep_rows(const struct topic *topic, const struct message *message,
+                      struct store_message *write)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; at < write->count; i++) {
+		const struct audience_entry *entry = &topic->audience.entries[i];
+		const uint8_t qos =
+			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
+
+		if (keep_needed(entry->session, qos)) {
+			write->rows[at] =
+				(struct store_row){entry->session->id, write->id + at + 1, qos};
+			at++;
+		}
+	}
+}
+
+/* The message is committed. Its hop keeps the publisher's connection until here. */
+static void keep_done(struct store_write *write, bool kept)
+{
+	struct store_message *stored = baton_container_of(write, struct store_message, write);
+	struct message *message = stored->arg;
+
+	free(stored);
+	if (message->answer != NULL) {
+		message->answer->lost = !kept;
+		message_acknowledge(message);
+	}
+	message_release(message, MESSAGE_REFERENCE + MESSAGE_HOP);
+}
+
+void keep_message(struct topic *topic, struct message *message, uint64_t outdated)
+{
+	struct store *store = topic->table->env->store;
+	const bool retained = topic->retained == message;
+	const size_t count = keep_count(topic, message);
+	struct store_message *write;
+
+	if (count == 0 && !retained && outdated == 0 && message->received_by == 0) {
+		if (message->answer != NULL)
+			message_acknowledge(message);
+		return;
+	}
+	write = store_message_create(count, keep_done, message);
+	if (count > 0 || retained) {
+		message->store = store;
+		message->id = write->id = store_draw(store, 1 + count);
+	}
+	write->qos = message->publish.qos;
+	write->retained = retained;
+	write->outdated = outdated;
+	write->received_by = message->received_by;
+	write->packet_id = message->publish.packet_id;
+	write->topic = message->publish.topic;
+	write->payload = message->publish.payload;
+	keep_rows(topic, message, write);
+	if (message->answer != NULL && !store_waits(store))
+		message_acknowledge(message);
+	message_take(message, MESSAGE_REFERENCE + MESSAGE_HOP);
+	store_submit(store, &write->write);
+}
