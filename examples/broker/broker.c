@@ -18,6 +18,8 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "protocol.h"
+#include "restore.h"
+#include "store/store.h"
 
 static int load_tls(struct broker *broker)
 {
@@ -152,7 +154,11 @@ int broker_init(struct broker *broker)
 	env_reveal(env, &broker->passwords.resource, NULL);
 	env_reveal(env, &broker->logins.resource, NULL);
 	env_reveal(env, &env->trim.resource, NULL);
-	status = net_init(&broker->net, env, &protocol_calls);
+	status = env->options.store != NULL ? store_open(env, &env->store) : 0;
+	if (status == 0 && env->store != NULL)
+		status = restore(broker);
+	if (status == 0)
+		status = net_init(&broker->net, env, &protocol_calls);
 	return status == 0 ? broker_load(broker) : status;
 }
 
@@ -182,6 +188,7 @@ void broker_deinit(struct broker *broker, int status)
 	env_hide(env, &broker->logins.resource);
 	passwords_deinit(&broker->passwords);
 	env_hide(env, &broker->passwords.resource);
+	store_stop(env->store);
 	clients_end(&broker->clients);
 	baton_pool_shutdown(env->pool);
 	must(baton_pool_await(env->pool), "end of the pool");
@@ -194,6 +201,7 @@ void broker_deinit(struct broker *broker, int status)
 	net_deinit(net);
 	clients_deinit(&broker->clients);
 	table_deinit(&broker->table);
+	store_destroy(env->store);
 	env_board_stop(env);
 	must(baton_pool_destroy(env->pool), "free the pool");
 	if (env->options.stats)

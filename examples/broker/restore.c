@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a store has kept; see restore.h.
+ *
+ * Each read is in the order of ids, so sessions and messages are in sorted arrays. The array holds
+ * a reference on each message until all is read. A message that nothing else holds then was left
+ * behind by a crash: giving the reference back deletes it from the store, as for any message. Rows
+ * of sessions and messages that are not there are deleted here.
+ */
+#include "restore.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <baton/registry.h>
+
+#include "broker.h"
+#include "common/log.h"
+#include "common/must.h"
+#include "session/session.h"
+#include "store/inside.h"
+#include "store/writes.h"
+#include "topic/retained.h"
+#include "topic/topic.h"
+
+struct restored {
+	uint64_t id;
+	void *object;
+};
+
+struct restored_list {
+	struct restored *items;
+	size_t count;
+	size_t capacity;
+};
+
+struct restore {
+	struct broker *broker;
+	struct store *store;
+	struct restored_list sessions; /* each counted, and each message, too */
+	struct restored_list messages;
+	int status;
+};
+
+static int list_add(struct restored_list *list, uint64_t id, void *object)
+{
+	if (list->count == list->capacity) {
+		const size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
+		struct restored *items = realloc(list->items, capacity * sizeof(*items));
+
+		if (items == NULL)
+			return -ENOMEM;
+		list->items = items;
+		list->capacity = capacity;
+	}
+	list->items[list->count++] = (struct restored){id, object};
+	return 0;
+}
+
+static int restored_compare(const void *left, const void *right)
+{
+	const struct restored *a = left, *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static void *list_find(const struct restored_list *list, int64_t id)
+{
+	const struct restored key = {(uint64_t)id, NULL};
+	const struct restored *found = list->count == 0 ? NULL
+	                                                : bsearch(&key, list->items, list->count,
+	                                                          sizeof(key), restored_compare);
+
+	return found != NULL ? found->object : NULL;
+}
+
+static void restore_session(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	struct clients *clients = &restore->broker->clients;
+	const uint64_t id = (uint64_t)record->numbers[0];
+	struct session *session = session_create(clients, record->texts[0], false);
+
+	if (session == NULL || list_add(&restore->sessions, id, session) != 0 ||
+	    clients_restore(clients, session) != 0)
+		restore->status = -ENOMEM;
+	else
+		session_restore(session, id);
+}
+
+static void restore_subscription(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	struct session *session = list_find(&restore->sessions, record->numbers[0]);
+	const struct slice filter = record->texts[0];
+
+	if (session != NULL && names_filter_valid(filter))
+		table_restore(&restore->broker->table, session, filter,
+		              (uint8_t)record->numbers[1]);
+	else
+		store_note(restore->store, DATABASE_END_SUBSCRIPTIONS,
+		           STORE_NUMBERS(record->numbers[0]));
+}
+
+static void restore_message(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	const struct codec_publish publish = {.qos = (uint8_t)record->numbers[1],
+	                                      .topic = record->texts[0],
+	                                      .payload = record->texts[1]};
+	struct message *message = message_create(NULL, &publish);
+
+	if (message == NULL ||
+	    list_add(&restore->messages, (uint64_t)record->numbers[0], message) != 0) {
+		restore->status = -ENOMEM;
+		return;
+	}
+	message_release(message, MESSAGE_HOP);
+	message->store = restore->store;
+	message->id = (uint64_t)record->numbers[0];
+}
+
+/* The message takes a reference with it. */
+static void restore_queued(struct restore *restore, struct session *session,
+                           struct message *message, const struct database_record *record)
+{
+	struct packet *packet =
+		packet_create(message, (uint8_t)record->numbers[3], record->numbers[4] != 0, false);
+
+	if (packet == NULL) {
+		restore->status = -ENOMEM;
+		return;
+	}
+	message_take(message, MESSAGE_REFERENCE);
+	packet->row = (uint64_t)record->numbers[1];
+	packet->repeated = packet->qos == 1; /* at QoS 2 the packet id would be committed */
+	delivery_restore_queued(session, packet);
+}
+
+static void restore_sent(struct session *session, struct message *message,
+                         const struct database_record *record)
+{
+	const struct inflight_entry entry = {
+		.message = message,
+		.row = (uint64_t)record->numbers[1],
+		.packet_id = (uint16_t)record->numbers[6],
+		.state = record->numbers[5] == DATABASE_RECEIVED ? INFLIGHT_AWAITS_PUBCOMP
+	                 : record->numbers[3] == 1               ? INFLIGHT_AWAITS_PUBACK
+	                                                         : INFLIGHT_AWAITS_PUBREC,
+		.retain = record->numbers[4] != 0,
+		.attempted = true,
+	};
+
+	if (message != NULL)
+		message_take(message, MESSAGE_REFERENCE);
+	delivery_restore_sent(session, &entry);
+}
+
+static void restore_row(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	struct session *session = list_find(&restore->sessions, record->numbers[0]);
+	const bool received = record->numbers[5] == DATABASE_RECEIVED;
+	struct message *message =
+		received ? NULL : list_find(&restore->messages, record->numbers[2]);
+	const uint16_t packet_id = (uint16_t)record->numbers[6];
+
+	if (session == NULL || (message == NULL && !received) ||
+	    (packet_id != 0 && inflight_find(&session->inflight, packet_id) != NULL))
+		store_note(restore->store, DATABASE_END_ROW,
+		           STORE_NUMBERS(record->numbers[0], record->numbers[1]));
+	else if (packet_id == 0)
+		restore_queued(restore, session, message, record);
+	else
+		restore_sent(session, message, record);
+}
+
+static void restore_id(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	struct session *session = list_find(&restore->sessions, record->numbers[0]);
+
+	if (session == NULL)
+		store_note(restore->store, DATABASE_END_RECEIVED,
+		           STORE_NUMBERS(record->numbers[0]));
+	else if (received_add(&session->received, (uint16_t)record->numbers[1]) < 0)
+		restore->status = -ENOMEM;
+}
+
+struct retaining {
+	struct topic *topic;
+	struct message *message;
+};
+
+static void *retain(void *arg)
+{
+	const struct retaining *retaining = arg;
+
+	retained_restore(retaining->topic, retaining->message);
+	return NULL;
+}
+
+static void restore_retained(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	struct retaining retaining = {.message = list_find(&restore->messages, record->numbers[0])};
+	struct slice name;
+	struct baton_registry_entry *entry;
+
+	if (retaining.message == NULL) {
+		store_note(restore->store, DATABASE_UNRETAIN, record);
+		return;
+	}
+	name = retaining.message->publish.topic;
+	if (baton_registry_acquire(restore->broker->table.topics, name.bytes, name.size, &entry) !=
+	    0) {
+		restore->status = -ENOMEM;
+		return;
+	}
+	retaining.topic = (struct topic *)entry;
+	must(baton_call(&entry->resource, retain, &retaining, NULL), "retain a message");
+	must(baton_registry_unref(entry), "give back a topic");
+}
+
+static void restore_end(struct restore *restore)
+{
+	for (size_t i = 0; i < restore->messages.count; i++)
+		message_release(restore->messages.items[i].object, MESSAGE_REFERENCE);
+	for (size_t i = 0; i < restore->sessions.count; i++)
+		session_release(restore->sessions.items[i].object);
+	free(restore->messages.items);
+	free(restore->sessions.items);
+}
+
+int restore(struct broker *broker)
+{
+	static const struct {
+		enum database_statement read;
+		database_found_fn found;
+	} steps[] = {
+		{DATABASE_READ_SESSIONS, restore_session},
+		{DATABASE_READ_SUBSCRIPTIONS, restore_subscription},
+		{DATABASE_READ_MESSAGES, restore_message},
+		{DATABASE_READ_ROWS, restore_row},
+		{DATABASE_READ_IDS, restore_id},
+		{DATABASE_READ_RETAINED, restore_retained},
+	};
+	struct store *store = broker->env.store;
+	struct restore restore = {.broker = broker, .store = store};
+	const uint64_t began = baton_now();
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && restore.status == 0; i++)
+		if (database_read(store_database(store), steps[i].read, steps[i].found, &restore) !=
+		    0)
+			restore.status = -EIO;
+	if (restore.status != 0)
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "store: %s: %s", broker->env.options.store,
+		         restore.status == -ENOMEM ? "no memory for what is in it"
+		                                   : database_error(store_database(store)));
+	else
+		log_line(LOG_LEVEL_INFO, LOG_NOBODY,
+		         "store: %zu sessions and %zu messages in %" PRIu64 " ms",
+		         restore.sessions.count, restore.messages.count,
+		         (baton_now() - began) / BATON_MILLISECOND);
+	restore_end(&restore);
+	return restore.status;
+}
