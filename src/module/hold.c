@@ -3,9 +3,10 @@
  * Holds: a thread has a resource's baton between two calls, without a function of its own.
  *
  * An idle resource is captured, as by a bracket (core/bracket.h) that is cut in two. In a busy
- * resource the hold submits a task, the grant. The grant shelves the resource (shelf.c), and its
- * future wakes the thread. From then on the resource is the thread's, and the release unshelves it.
- * So lanes, bounds, cancels, deadlines and the wait graph treat a hold as a call.
+ * resource the hold submits a task, the grant (hold_grant.c). The grant shelves the resource
+ * (shelf.c), and its future wakes the thread. From then on the resource is the thread's, and the
+ * release unshelves it. So lanes, bounds, cancels, deadlines and the wait graph treat a hold as a
+ * call.
  *
  * The hold has a frame in the caller's memory, whose `future` is BATON__HOLDING: so the thread
  * counts as holding the resource, and what asks for the running function passes the frame over. On
@@ -17,11 +18,6 @@
  * hold.granted: After the grant only the thread of the hold unshelves, once, in the release. Of
  *    the runner that leaves and the release, the second one goes on (turn.h). The runner may have
  *    been stopped before it left: the thread touches neither _list nor the statistics.
- * hold.grant: One CAS on the future decides between the grant and a deadline, cancel or deadlock
- *    (claim; baton__cancel_decide; may_abort, cycle.c). The claim comes before the shelving.
- * hold.memory: A grant that may be withdrawn before it is unlinked lies in a node. A thread that
- *    holds nothing, and has no deadline, is never refused while its grant is queued: its grant lies
- *    on its stack.
  * hold.deferred: From the submit of a grant to the push of its frame the thread runs none of its
  *    deferred jobs: the resource may be the thread's by then, and a job that called it would wait
  *    for ever. The jobs run after the release, or after the wait that has failed.
@@ -29,23 +25,18 @@
  * Linearisation points: of an idle hold, the capture; else the claim of the grant's future. Of the
  * release, the CAS of the word, or of unshelve.
  */
-#include <baton/hold.h>
+#include "module/hold.h"
 
 #include "base/atomic.h"
 #include "base/checked.h"
 #include "base/futex.h"
 #include "base/refused.h"
-#include "thread/node.h"
 #include "core/backlog.h"
 #include "core/bracket.h"
 #include "core/contention.h"
 #include "core/context.h"
-#include "core/submit.h"
-#include "wait/cycle.h"
 #include "wait/linger.h"
-#include "call/call.h"
 #include "module/shelf.h"
-#include "module/who.h"
 
 #include <errno.h>
 
@@ -236,87 +227,6 @@ static int begin_hold_or_undo(struct baton_resource *resource, struct baton_hold
 	return status;
 }
 
-/* ---- The grant ---- */
-
-struct grant {
-	struct baton__counted counted;
-	struct baton_task task;
-	struct baton__who who;
-};
-
-_Static_assert(sizeof(struct grant) <= BATON__NODE_BODY_SIZE, "fits a node");
-_Static_assert(offsetof(struct grant, counted) == 0, "unref frees the node by its future");
-
-/* The runner has reached the grant: when this task has returned, the runner leaves. */
-static int shelve_for(struct baton_task *task)
-{
-	baton__shelve_for(baton__top(baton__self)->resource,
-	                  &baton_container_of(task, struct grant, task)->who);
-	return 0;
-}
-
-static const struct baton_task_type grant_type = {
-	.run = shelve_for,
-	.future = BATON_TASK_PLACE(struct grant, task, counted.future),
-	._flags = BATON__KIND_HAS_FUTURE | BATON__KIND_ALONE,
-};
-
-static int submit_grant(struct baton_resource *resource, struct grant *grant, uint64_t deadline_ns)
-{
-	struct baton__thread *self = baton__self;
-	const struct baton__in_time in_time = {&grant->task, deadline_ns};
-	const struct baton__in_time *outer = self->in_time;
-	int error;
-
-	grant->who = baton__who_now();
-	baton__type_set(&grant->task, &grant_type);
-	/* A bound may have the submit wait for room. */
-	if (deadline_ns != BATON_FOREVER)
-		self->in_time = &in_time;
-	error = baton__submit(resource, &grant->task, 0);
-	self->in_time = outer;
-	return error;
-}
-
-/* hold.memory: with a node. */
-static int await_counted(struct baton_resource *resource, uint64_t deadline_ns)
-{
-	struct grant *grant = baton__node_alloc(sizeof(*grant));
-	struct baton_future *future;
-	int error;
-
-	if (!grant)
-		return -ENOMEM;
-	grant->counted = (struct baton__counted){.references = 1};
-	future = &grant->counted.future;
-	/* unshared: not submitted yet */
-	future->_state = BATON__FUTURE_COUNTED;
-	error = submit_grant(resource, grant, deadline_ns);
-	if (error) {
-		baton__node_free(grant);
-		return error;
-	}
-	baton__self->asks = resource;
-	error = baton__call_end_counted(future, deadline_ns, false);
-	baton__self->asks = NULL;
-	baton_future_unref(future);
-	return error;
-}
-
-/* hold.memory: on the stack. */
-static int await_here(struct baton_resource *resource)
-{
-	struct grant grant = {.counted = {.future = BATON_FUTURE_INIT}};
-	int error = submit_grant(resource, &grant, BATON_FOREVER);
-
-	if (error)
-		return error;
-	baton__self->asks = resource;
-	error = baton__call_end(&grant.counted.future, false);
-	baton__self->asks = NULL;
-	return error;
-}
-
 /* The thread stands back from a busy resource, as a caller does (call.c), then lingers. */
 static bool take_when_idle(struct baton_resource *resource, struct baton_hold *hold,
                            uint64_t deadline_ns)
@@ -339,23 +249,6 @@ static bool take_when_idle(struct baton_resource *resource, struct baton_hold *h
 	return false;
 }
 
-static int await_grant(struct baton_resource *resource, uint64_t deadline_ns)
-{
-	int error = baton__cycle_if_held(baton__self->called, resource, false);
-
-	if (error)
-		return error;
-	if (baton__word_is_closed(baton__word(resource)))
-		return -EPIPE;
-	if (baton__is_past(deadline_ns))
-		return -ETIMEDOUT;
-	if (baton__must_not_wait())
-		return -EDEADLK;
-	return deadline_ns == BATON_FOREVER && !baton__self->top
-	               ? await_here(resource)
-	               : await_counted(resource, deadline_ns);
-}
-
 static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct baton_hold *hold,
                                      uint64_t deadline_ns)
 {
@@ -370,7 +263,7 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 	if (!take_when_idle(resource, hold, deadline_ns)) {
 		/* hold.deferred */
 		baton__self->visits++;
-		error = await_grant(resource, deadline_ns);
+		error = baton__hold_await(resource, deadline_ns);
 		if (!error)
 			push_frame(hold, resource, SHELVED);
 		baton__self->visits--;
