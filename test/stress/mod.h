@@ -66,6 +66,7 @@ struct ground {
 	struct baton_bound bound;
 	struct baton_bound_config bound_config;
 	struct baton_window window;
+	struct baton_readers readers;
 	struct baton_task finaliser;
 	struct alarm alarms[MOD_ALARMS];
 	struct firing firings[MOD_TRIGGERS];
@@ -100,6 +101,8 @@ struct ground {
 	_Atomic uint64_t cancel_begun;
 	_Atomic uint64_t cancel_done;
 	_Atomic uint64_t window_cancels;
+	_Atomic uint64_t read_last[MOD_STREAMS][MOD_KEYS]; /* as `last`, by readers; relaxed */
+	atomic_int reading;                                /* readers in their functions; relaxed */
 	atomic_int flying;  /* tasks of windows that are certainly in flight */
 	atomic_int counted; /* tokens that the resource's end waits for */
 	atomic_int alarms_out;
@@ -132,6 +135,7 @@ struct ground *ground_at(uint32_t index);
 struct ground *ground_pick(uint64_t *random);
 void ground_enter(struct ground *ground);
 void ground_leave(struct ground *ground);
+void ground_look(const struct ground *ground); /* what holds for readers, too */
 bool ground_pin(struct ground *ground); /* true: the ground is open, and stays open until unpin */
 void ground_unpin(struct ground *ground);
 void ground_close(struct ground *ground);
@@ -156,6 +160,11 @@ void item_cancelled(struct baton_task *task);
 void open_submit(struct ground *ground);
 void open_cancel(void);
 void open_finish(bool all);
+
+/* mod_reader.c */
+void ground_read_begin(struct ground *ground);
+void ground_read_end(struct ground *ground);
+int reader_run(struct baton_task *task);
 
 /* mod_window.c */
 void window_post(struct ground *ground);

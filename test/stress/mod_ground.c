@@ -206,18 +206,17 @@ void grounds_start(uint64_t *random, struct baton_executor *const *executors, ui
 			baton_resource_set_lanes(&ground->resource, &ground->lanes);
 		baton_window_init(&ground->window, &ground->resource,
 		                  1 + random_below(random, MOD_WINDOW_MAX));
+		baton_readers_init(&ground->readers, &ground->resource);
 		alarms_init(ground);
 		firings_init(ground);
 	}
 }
 
-void ground_enter(struct ground *ground)
+void ground_look(const struct ground *ground)
 {
-	struct actor *self = actor_self();
-
 	if (ground->owner)
 		report(NULL, NULL, "L1: ground %u: thread %u enters beside thread %u",
-		       ground->number, self->number, ground->owner - 1);
+		       ground->number, actor_self()->number, ground->owner - 1);
 	if (ground->held)
 		report(NULL, NULL, "ground %u: a task is entered while a token holds it",
 		       ground->number);
@@ -234,6 +233,16 @@ void ground_enter(struct ground *ground)
 		report(NULL, NULL, "ground %u: a task after the finaliser", ground->number);
 	if (baton_current() != &ground->resource)
 		report(NULL, NULL, "ground %u: is not baton_current", ground->number);
+}
+
+void ground_enter(struct ground *ground)
+{
+	struct actor *self = actor_self();
+
+	ground_look(ground);
+	if (atomic_load_explicit(&ground->reading, memory_order_relaxed))
+		report(NULL, NULL, "L1: ground %u: thread %u enters beside readers", ground->number,
+		       self->number);
 	ground->owner = self->number + 1U;
 	ground->version++;
 	self->hidden++;
@@ -264,7 +273,8 @@ static int finaliser_run(struct baton_task *task)
 	if (atomic_load(&ground->flying) || atomic_load(&ground->counted))
 		report(NULL, NULL, "ground %u: the finaliser before %d in flight, %d tokens",
 		       ground->number, atomic_load(&ground->flying), atomic_load(&ground->counted));
-	if (ground->owner || ground->held || ground->suspended || ground->in_batch)
+	if (ground->owner || ground->held || ground->suspended || ground->in_batch ||
+	    atomic_load_explicit(&ground->reading, memory_order_relaxed))
 		report(NULL, NULL, "ground %u: the finaliser amid a task", ground->number);
 	if (atomic_exchange(&ground->finalised, true))
 		report(NULL, NULL, "ground %u: two finalisers", ground->number);
@@ -337,6 +347,7 @@ void grounds_end(void)
 		firings_check(ground);
 		judge(ground);
 		baton_window_deinit(&ground->window);
+		baton_readers_deinit(&ground->readers);
 		baton_resource_deinit(&ground->resource);
 	}
 }

@@ -100,6 +100,7 @@ void hold_many(uint64_t *random)
 		struct ground *ground = ground_of(resources[i]);
 
 		if (ground->owner || ground->held || ground->suspended ||
+		    atomic_load_explicit(&ground->reading, memory_order_relaxed) ||
 		    ground->version != ground->version_again || !baton_held(resources[i]))
 			report(NULL, NULL, "ground %u: held beside a task", ground->number);
 		ground->owner = actor_self()->number + 1U;

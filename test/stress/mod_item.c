@@ -108,7 +108,8 @@ static void check_order(const struct item *item)
 		return;
 	if (*last && sabotage_now(BREAK_MOD_ORDER))
 		*last += 1000000;
-	if (item->sequence <= *last)
+	if (item->sequence <= *last ||
+	    item->sequence <= relaxed(&ground->read_last[item->stream][item->key]))
 		report(NULL, NULL,
 		       "L2: ground %u: of thread %u in lane %u number %llu runs after %llu",
 		       ground->number, item->stream, item->key, (unsigned long long)item->sequence,
@@ -116,20 +117,50 @@ static void check_order(const struct item *item)
 	*last = item->sequence;
 }
 
-void item_enter(struct item *item)
+/* Only the newest number of a reader is kept: others may run beside it. */
+static void check_read_order(const struct item *item)
+{
+	struct ground *ground = item->ground;
+	_Atomic uint64_t *newest = &ground->read_last[item->stream][item->key];
+	uint64_t before = relaxed(newest);
+
+	if (item->stream == 0)
+		return;
+	if (item->sequence <= ground->last[item->stream][item->key])
+		report(NULL, NULL, "L2: ground %u: reader %llu of thread %u runs after a writer",
+		       ground->number, (unsigned long long)item->sequence, item->stream);
+	while (before < item->sequence &&
+	       !atomic_compare_exchange_weak_explicit(newest, &before, item->sequence,
+	                                              memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static void check_fate(struct item *item)
 {
 	struct ground *ground = item->ground;
 
 	if (item->magic != ITEM_MAGIC || item->runs)
 		report(NULL, NULL, "L3: a task is entered that is over (%u runs)", item->runs);
-	ground_enter(ground);
 	item->runs++;
 	if (item->bound_counts)
 		more(&ground->bound_out);
-	check_order(item);
 	if (item->tag >= 0 && ground->tags_seen[item->tag] > item->tag_begun)
 		report(NULL, NULL, "ground %u: a task runs although its tag was cancelled",
 		       ground->number);
+}
+
+void item_enter(struct item *item)
+{
+	ground_enter(item->ground);
+	check_fate(item);
+	check_order(item);
+}
+
+void item_read(struct item *item)
+{
+	ground_read_begin(item->ground);
+	check_fate(item);
+	check_read_order(item);
 }
 
 void item_justify(const struct item *item)
@@ -191,6 +222,8 @@ struct item *item_new(struct ground *ground, enum item_kind kind, bool has_futur
 	atomic_init(&item->references, 1);
 	if (kind == ITEM_UNDOABLE)
 		baton_task_init(&item->task, item_undo_run, future);
+	else if (kind == ITEM_READER)
+		read_task_init(&item->reading.read, &ground->readers, reader_run, future);
 	else if (kind == ITEM_WINDOWED)
 		windowed_init(&item->windowed, &ground->window, window_run, future);
 	else
@@ -199,22 +232,27 @@ struct item *item_new(struct ground *ground, enum item_kind kind, bool has_futur
 	return item;
 }
 
+static struct baton_stamp *stamp_of(struct item *item)
+{
+	return item->kind == ITEM_READER ? &item->reading.read.stamp : &item->stamped.stamp;
+}
+
 static void stamp(struct item *item, uint32_t index)
 {
 	item->tag = (int16_t)index;
 	item->tag_done = relaxed(&tags[index].done);
-	baton_stamp_set_tag(&item->stamped.stamp, &tags[index].tag);
+	baton_stamp_set_tag(stamp_of(item), &tags[index].tag);
 	item->tag_begun = relaxed(&tags[index].begun);
 }
 
-void item_label(struct item *item)
+static void label(struct item *item)
 {
 	struct ground *ground = item->ground;
 	uint64_t *random = &actor_self()->random;
 	unsigned lane = random_below(random, MOD_LANES);
 
-	baton_stamp_set_lane(&item->stamped.stamp, lane);
-	baton_stamp_set_bytes(&item->stamped.stamp, random_below(random, 64));
+	baton_stamp_set_lane(stamp_of(item), lane);
+	baton_stamp_set_bytes(stamp_of(item), random_below(random, 64));
 	/* A lane that there is not is the lowest. */
 	if (ground->lane_count)
 		item->key = (uint8_t)(lane < ground->lane_count ? lane : ground->lane_count - 1);
@@ -223,6 +261,15 @@ void item_label(struct item *item)
 	item->bound_counts =
 		!item->has_future && ground->bounded &&
 		!(ground->bound_config.exempt >> (ground->lane_count ? item->key : lane) & 1);
+}
+
+struct item *item_labelled(struct ground *ground, bool has_future)
+{
+	bool reads = random_one_in(&actor_self()->random, 3);
+	struct item *item = item_new(ground, reads ? ITEM_READER : ITEM_LABELLED, has_future);
+
+	label(item);
+	return item;
 }
 
 /* How many at least wait; one may be on its way into its function, one was captured. */
@@ -279,7 +326,7 @@ static int submit_all(struct ground *ground, struct item *const *items, size_t c
 			if (items[i]->runs || items[i]->magic != ITEM_MAGIC)
 				report(NULL, NULL, "L3: a refused task has run");
 			if (items[i]->own_tag)
-				baton_stamp_set_tag(&items[i]->stamped.stamp, NULL);
+				baton_stamp_set_tag(stamp_of(items[i]), NULL);
 			item_unref(items[i]);
 		}
 		return error;
@@ -297,17 +344,13 @@ int item_submit(struct item *item)
 
 void item_post(struct ground *ground)
 {
-	struct item *item = item_new(ground, ITEM_LABELLED, false);
-
-	item_label(item);
-	(void)item_submit(item);
+	(void)item_submit(item_labelled(ground, false));
 }
 
 void item_post_for(struct ground *ground, struct baton_group *group)
 {
-	struct item *item = item_new(ground, ITEM_LABELLED, false);
+	struct item *item = item_labelled(ground, false);
 
-	item_label(item);
 	item->group = group;
 	(void)item_submit(item);
 }
@@ -317,10 +360,8 @@ void item_batch(struct ground *ground)
 	struct item *items[BATCH_MAX];
 	size_t count = 2 + random_below(&actor_self()->random, BATCH_MAX - 1);
 
-	for (size_t i = 0; i < count; i++) {
-		items[i] = item_new(ground, ITEM_LABELLED, false);
-		item_label(items[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		items[i] = item_labelled(ground, false);
 	(void)submit_all(ground, items, count);
 }
 
@@ -359,14 +400,12 @@ void item_hold_tag(struct ground *ground)
 
 	baton_tag_init(tag);
 	for (uint32_t left = 1 + random_below(random, 4); left > 0; left--) {
-		struct item *item =
-			item_new(random_one_in(random, 2) ? ground : ground_pick(random),
-		                 ITEM_LABELLED, false);
+		struct item *item = item_labelled(
+			random_one_in(random, 2) ? ground : ground_pick(random), false);
 
-		item_label(item);
 		item->tag = -1;
 		item->own_tag = true;
-		baton_stamp_hold_tag(&item->stamped.stamp, tag);
+		baton_stamp_hold_tag(stamp_of(item), tag);
 		(void)item_submit(item);
 	}
 	if (random_one_in(random, 2))

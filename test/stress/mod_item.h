@@ -10,18 +10,26 @@
 #define ITEM_MAGIC 0x17e317e3U
 #define ITEM_UNDOS 4
 
-enum item_kind { ITEM_LABELLED, ITEM_UNDOABLE, ITEM_WINDOWED };
+/* The last two have a token. */
+enum item_kind { ITEM_LABELLED, ITEM_UNDOABLE, ITEM_READER, ITEM_WINDOWED };
+#define ITEM_KINDS 4
 
 struct item_undo {
 	struct baton_undo undo;
 	struct item *item;
 };
 
+struct item_reading {
+	struct read_task read;
+	struct baton_detached token;
+};
+
 struct item {
 	union {
-		struct baton_task task; /* the first member of both others, too */
+		struct baton_task task; /* the first member of all others, too */
 		struct stamped stamped;
 		struct windowed windowed;
+		struct item_reading reading;
 	};
 	struct baton_future future;
 	struct ground *ground;
@@ -57,7 +65,8 @@ struct item {
 _Static_assert(sizeof(struct item) <= 448, "a cell");
 
 struct item *item_new(struct ground *ground, enum item_kind kind, bool has_future);
-void item_label(struct item *item);
+/* Labelled: with a lane, bytes, perhaps a tag; a reader or not. */
+struct item *item_labelled(struct ground *ground, bool has_future);
 
 /* Submits the item in a random way. A refusal is checked, and the item is given back. */
 int item_submit(struct item *item);
@@ -65,6 +74,7 @@ int item_submit(struct item *item);
 /* enter: the function is entered; checks what must hold then. ends: the function is about to
  * return; checks what it must leave. */
 void item_enter(struct item *item);
+void item_read(struct item *item); /* of a reader */
 
 /* over: the ground's counters count the item as over. unref: the last reference gives the memory
  * back. */
@@ -74,6 +84,8 @@ void item_unref(struct item *item);
 void item_justify(const struct item *item);
 
 int window_run(struct baton_task *task);
+/* The item has detached itself: somebody completes it. Last touch. */
+void stash_put(struct item *item);
 void item_use_log(struct ground *ground);
 int item_undo_run(struct baton_task *task);
 

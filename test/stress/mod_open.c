@@ -114,15 +114,16 @@ void open_cancel(void)
 
 void open_submit(struct ground *ground)
 {
+	enum item_kind kind;
 	struct item *item;
 
 	if (open_count == OPENS_MAX)
 		open_finish(false);
 	if (open_count == OPENS_MAX)
 		return;
-	item = item_new(ground, (enum item_kind)random_below(&actor_self()->random, 3), true);
-	if (item->kind == ITEM_LABELLED)
-		item_label(item);
+	kind = (enum item_kind)random_below(&actor_self()->random, ITEM_KINDS);
+	item = kind == ITEM_UNDOABLE || kind == ITEM_WINDOWED ? item_new(ground, kind, true)
+	                                                      : item_labelled(ground, true);
 	if (item_submit(item) == 0)
 		opens[open_count++] = item;
 }

@@ -16,6 +16,8 @@
 
 static void look(struct ground *ground)
 {
+	if (atomic_load_explicit(&ground->reading, memory_order_relaxed))
+		report(NULL, NULL, "ground %u: suspended, but readers run", ground->number);
 	if (ground->owner || ground->held || ground->suspended || ground->in_batch)
 		report(NULL, NULL, "ground %u: suspended, but %s", ground->number,
 		       ground->suspended  ? "another has it"

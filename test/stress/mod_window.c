@@ -24,6 +24,11 @@ static void meet(const struct item *item)
 		;
 }
 
+static struct baton_detached *token_of(struct item *item)
+{
+	return item->kind == ITEM_READER ? &item->reading.token : &item->windowed.part.token;
+}
+
 /* The answer: by one who is not in the task any more, or still is. */
 static void complete(struct item *item)
 {
@@ -36,7 +41,7 @@ static void complete(struct item *item)
 
 	if (timed)
 		meet(item);
-	(void)baton_detached_cancel_requested(&item->windowed.part.token);
+	(void)baton_detached_cancel_requested(token_of(item));
 	if (item->flies)
 		atomic_fetch_sub_explicit(&ground->flying, 1, memory_order_relaxed);
 	if (!timed && item->flags & BATON_DETACH_COUNTED)
@@ -45,7 +50,7 @@ static void complete(struct item *item)
 		ground->held = false;
 	if (!timed)
 		item->status = status;
-	error = baton_detached_complete(&item->windowed.part.token, timed ? 0 : status, item);
+	error = baton_detached_complete(token_of(item), timed ? 0 : status, item);
 	if (error == 0 && !has_future) {
 		item_unref(item);
 		return;
@@ -89,6 +94,12 @@ static bool put_by(struct ground *ground, struct item *item)
 			return true;
 	}
 	return false;
+}
+
+void stash_put(struct item *item)
+{
+	if (!put_by(item->ground, item))
+		complete(item);
 }
 
 static int detach(struct item *item, uint64_t *random)
@@ -147,8 +158,7 @@ int window_run(struct baton_task *task)
 		report(NULL, NULL, "ground %u: %d tasks in flight", ground->number, flying);
 	mod_nested(ground, NULL);
 	if (leave_it(item)) {
-		if (!put_by(ground, item))
-			complete(item);
+		stash_put(item);
 		ground_leave(ground);
 		return 0;
 	}

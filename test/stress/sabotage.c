@@ -34,6 +34,7 @@ static const char *const names[BREAK_COUNT] = {
 	[BREAK_MOD_LOSE] = "mod-lose",
 	[BREAK_MOD_ORDER] = "mod-order",
 	[BREAK_MOD_BOUND] = "mod-bound",
+	[BREAK_MOD_READER] = "mod-reader",
 	[BREAK_MOD_WINDOW] = "mod-window",
 	[BREAK_MOD_UNDO] = "mod-undo",
 	[BREAK_MOD_TIMER] = "mod-timer",

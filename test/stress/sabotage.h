@@ -33,6 +33,7 @@ enum sabotage {
 	BREAK_MOD_LOSE,      /* in a round of the modules: a task too many is over */
 	BREAK_MOD_ORDER,     /* two tasks of a lane run in another order */
 	BREAK_MOD_BOUND,     /* more waits than the bound allows */
+	BREAK_MOD_READER,    /* a reader leaves its ground's shadow too late */
 	BREAK_MOD_WINDOW,    /* more is in flight than the window allows */
 	BREAK_MOD_UNDO,      /* a log forgets a compensation */
 	BREAK_MOD_TIMER,     /* a timer runs early */
