@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random programs of threads that wait inside what they hold: by holds, calls, tasks with futures
- * and awaits, none with a deadline. Where each waits only for higher resources than it holds, no
- * wait is refused. Where the order is random, a wait may be refused, and no program hangs.
+ * Random programs of threads that wait inside what they hold: by holds, calls, tasks and readers
+ * with futures, and awaits, none with a deadline. Where each waits only for higher resources than
+ * it holds, no wait is refused. Where the order is random, a wait may be refused, and no program
+ * hangs; what a refused wait says of its cycle is so.
  * BATON_TEST_PROGRAMS=100000 sets how many.
  */
 #include "support.h"
 
 #include <baton/hold.h>
+#include <baton/reader.h>
+
+#include "../../parts.h"
 
 #define THREADS 3
 #define RESOURCES 5
 #define DEPTH 4
 
-enum way { HOLD, HOLD_TWO, CALL, TASK, AWAIT, WAYS };
+enum way { HOLD, HOLD_TWO, CALL, TASK, READ, AWAIT, WAYS };
 
 struct program;
 
 struct stage {
-	struct baton_task task;
+	struct read_task read; /* or its task alone */
 	struct baton_future future;
 	struct program *program;
 	int level;
@@ -31,12 +35,15 @@ struct stage {
 struct program {
 	struct stage stages[DEPTH];
 	int depth;
+	atomic_int inside[RESOURCES]; /* how many of its stages hold it, or run there */
 	atomic_int refused;
-	atomic_int failed; /* with another error */
+	atomic_int unnamed; /* refused, but the cycle that was named is none of this program's */
+	atomic_int failed;  /* with another error */
 };
 
 struct world {
 	struct baton_resource resources[RESOURCES];
+	struct baton_readers readers[RESOURCES];
 	struct program programs[THREADS];
 	uint64_t random[THREADS];
 	pthread_barrier_t barrier;
@@ -48,50 +55,89 @@ static struct world world;
 
 static void enter(struct program *program, int level);
 
-static bool note(struct program *program, int status)
+static bool is_one_of(const struct stage *stage, size_t resource)
 {
-	if (status == -EDEADLK)
+	return resource == (size_t)stage->resource ||
+	       (stage->way == HOLD_TWO && resource == (size_t)(stage->resource + 1) % RESOURCES);
+}
+
+/* The first resource is what the wait was for, the last one is held by this thread or a caller. */
+static bool is_named(const struct program *program, const struct stage *stage)
+{
+	struct baton_deadlock_link links[BATON_DEADLOCK_MAX];
+	const size_t length = baton_deadlock_cycle(links, BATON_DEADLOCK_MAX);
+	size_t first;
+	size_t last;
+
+	if (length == 0 || length > BATON_DEADLOCK_MAX)
+		return false;
+	first = (size_t)(links[0].resource - world.resources);
+	last = (size_t)(links[length - 1].resource - world.resources);
+	return is_one_of(stage, first) && last < RESOURCES &&
+	       (atomic_load(&program->inside[last]) || baton_held(&world.resources[last]) ||
+	        baton_reading(&world.resources[last]) || is_one_of(stage, last));
+}
+
+static bool note(struct program *program, const struct stage *stage, int status)
+{
+	if (status == -EDEADLK) {
 		atomic_fetch_add(&program->refused, 1);
-	else if (status)
+		atomic_fetch_add(&program->unnamed, !is_named(program, stage));
+	} else if (status)
 		atomic_fetch_add(&program->failed, 1);
 	return status == 0;
 }
 
-static void hold(struct program *program, const struct stage *stage, size_t count)
+/* The next stage, inside the resources of this one. */
+static void enter_inside(struct stage *stage, size_t count)
+{
+	struct program *program = stage->program;
+
+	for (size_t i = 0; i < count; i++)
+		atomic_fetch_add(&program->inside[((size_t)stage->resource + i) % RESOURCES], 1);
+	enter(program, stage->level + 1);
+	for (size_t i = 0; i < count; i++)
+		atomic_fetch_sub(&program->inside[((size_t)stage->resource + i) % RESOURCES], 1);
+}
+
+static void hold(struct program *program, struct stage *stage, size_t count)
 {
 	struct baton_hold holds[2] = {BATON_HOLD_INIT, BATON_HOLD_INIT};
 	struct baton_resource *const both[2] = {
 		&world.resources[stage->resource],
 		&world.resources[(stage->resource + 1) % RESOURCES]};
 
-	if (!note(program, count == 1 ? baton_hold(both[0], &holds[0])
-	                              : baton_hold_many(both, count, holds)))
+	if (!note(program, stage,
+	          count == 1 ? baton_hold(both[0], &holds[0])
+	                     : baton_hold_many(both, count, holds)))
 		return;
-	enter(program, stage->level + 1);
+	enter_inside(stage, count);
 	for (size_t i = 0; i < count; i++)
 		MUST(baton_release(&holds[i]) == 0);
 }
 
 static void *called(void *arg)
 {
-	struct stage *stage = arg;
-
-	enter(stage->program, stage->level + 1);
+	enter_inside(arg, 1);
 	return NULL;
 }
 
 static int task_run(struct baton_task *task)
 {
-	(void)called(baton_container_of(task, struct stage, task));
+	(void)called(baton_container_of(task, struct stage, read.task));
 	return 0;
 }
 
 static void wait_for_task(struct stage *stage)
 {
-	baton_task_init(&stage->task, task_run, &stage->future);
-	MUST(baton_submit(&world.resources[stage->resource], &stage->task) == 0);
+	if (stage->way == READ)
+		read_task_init(&stage->read, &world.readers[stage->resource], task_run,
+		               &stage->future);
+	else
+		baton_task_init(&stage->read.task, task_run, &stage->future);
+	MUST(baton_submit(&world.resources[stage->resource], &stage->read.task) == 0);
 	stage->submitted = true;
-	note(stage->program, baton_future_wait(&stage->future));
+	note(stage->program, stage, baton_future_wait(&stage->future));
 }
 
 static void enter(struct program *program, int level)
@@ -108,13 +154,15 @@ static void enter(struct program *program, int level)
 		hold(program, stage, 2);
 		break;
 	case CALL:
-		note(program, baton_call(&world.resources[stage->resource], called, stage, NULL));
+		note(program, stage,
+		     baton_call(&world.resources[stage->resource], called, stage, NULL));
 		break;
 	case TASK:
+	case READ:
 		wait_for_task(stage);
 		break;
 	default:
-		if (note(program, baton_resource_await(&world.resources[stage->resource])))
+		if (note(program, stage, baton_resource_await(&world.resources[stage->resource])))
 			enter(program, level + 1);
 	}
 }
@@ -155,10 +203,12 @@ static void *thread_main(void *arg)
 
 	for (int i = 0; i < world.rounds; i++) {
 		int refused = atomic_load(&program->refused);
+		int unnamed = atomic_load(&program->unnamed);
 		int failed = atomic_load(&program->failed);
 
 		draw(program, &world.random[own]);
 		atomic_store(&program->refused, refused);
+		atomic_store(&program->unnamed, unnamed);
 		atomic_store(&program->failed, failed);
 		(void)pthread_barrier_wait(&world.barrier);
 		enter(program, 0);
@@ -181,10 +231,13 @@ static int run_world(bool ordered, int rounds)
 	world.rounds = given ? atoi(given) : scaled(rounds);
 	world.ordered = ordered;
 	MUST(pthread_barrier_init(&world.barrier, NULL, THREADS) == 0);
-	for (int i = 0; i < RESOURCES; i++)
+	for (int i = 0; i < RESOURCES; i++) {
 		baton_resource_init(&world.resources[i], NULL);
+		baton_readers_init(&world.readers[i], &world.resources[i]);
+	}
 	for (size_t i = 0; i < THREADS; i++) {
 		atomic_store(&world.programs[i].refused, 0);
+		atomic_store(&world.programs[i].unnamed, 0);
 		atomic_store(&world.programs[i].failed, 0);
 		world.random[i] = rng_fork(seed, i);
 		threads[i] = thread_start(thread_main, (void *)i);
@@ -193,9 +246,12 @@ static int run_world(bool ordered, int rounds)
 		thread_join(threads[i]);
 		refused += atomic_load(&world.programs[i].refused);
 		cr_expect_eq(atomic_load(&world.programs[i].failed), 0);
+		cr_expect_eq(atomic_load(&world.programs[i].unnamed), 0);
 	}
-	for (int i = 0; i < RESOURCES; i++)
+	for (int i = 0; i < RESOURCES; i++) {
 		resource_end(&world.resources[i]);
+		baton_readers_deinit(&world.readers[i]);
+	}
 	fprintf(stderr, "%d programs of %d threads: %d waits refused\n", world.rounds, THREADS,
 	        refused);
 	return refused;
