@@ -66,6 +66,44 @@ Test(hold_deferred, a_job_that_is_deferred_in_a_wait_that_fails_runs, .timeout =
 	fixture_end();
 }
 
+/* By each way in which an idle resource is released: without a frame, with one, counted. */
+static void expect_deferred_in_hold(bool counted, bool nested)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct baton_hold inner = BATON_HOLD_INIT;
+	struct late late = {.released = true};
+
+	fix.counted = counted;
+	fixture_config();
+	cr_assert_eq(baton_hold(&fix.resource, &hold), 0);
+	if (nested)
+		cr_assert_eq(baton_hold(&other, &inner), 0);
+	defer(&late);
+	if (nested)
+		cr_assert_eq(baton_release(&hold), 0);
+	cr_assert_eq(late.runs, 0, "this thread holds");
+	cr_assert_eq(baton_release(nested ? &inner : &hold), 0);
+	cr_assert_eq(late.runs, 1);
+	resource_end(&other);
+	fixture_end();
+}
+
+Test(hold_deferred, a_job_that_is_deferred_in_a_hold_runs_in_the_release, .timeout = 10)
+{
+	expect_deferred_in_hold(false, false);
+}
+
+Test(hold_deferred, a_job_that_is_deferred_in_a_counted_hold_runs_in_the_release, .timeout = 10)
+{
+	expect_deferred_in_hold(true, false);
+}
+
+Test(hold_deferred, a_job_that_is_deferred_in_two_holds_runs_in_the_last_release, .timeout = 10)
+{
+	expect_deferred_in_hold(false, true);
+}
+
 static struct baton_detached token = BATON_DETACHED_INIT;
 
 /* Detaches itself, and stays. */
