@@ -125,7 +125,7 @@ static int store_insist(struct store *store)
 	while (status != 0) {
 		if (waited == 0)
 			log_line(LOG_LEVEL_ERROR, LOG_NOBODY,
-			         "store: %s: %s; nothing is acknowledged until it works again",
+			         "store: %s: %s; nothing is acknowledged meanwhile",
 			         store->env->options.store, database_error(&store->database));
 		store_roll_back(store);
 		if (load_relaxed(&store->env->ending) && waited > 0)
