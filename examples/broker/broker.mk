@@ -22,12 +22,20 @@ $(call program,examples/broker/broker,$(BROKER_SOURCES) libbaton.a,$(BROKER_LIBS
 # ---- From end to end: real clients, and what no client sends; see test/broker/story.h ----
 MQTTJS := test/broker/mqttjs.sh build/mqttjs
 $(call program,broker/e2e,$(wildcard test/broker/*.c))
+# Between a broker and its disk, for stories of a disk that fails.
+build/broker/disk.so: test/broker/preload/disk.c test/broker/preload/disk.h
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(filter-out -MMD -MP,$(BASE_FLAGS)) -fPIC -shared -o $@ $<
 
 # E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.
-check-broker: build/broker/e2e $(BROKER) $(TOP) | build/deps/demo \
+check-broker: build/broker/e2e build/broker/disk.so $(BROKER) $(TOP) | build/deps/demo \
 		## the broker and its clients, end to end
 	$(Q)$(MQTTJS)
 	$(Q)TEST_ARGS='$(E2E_ARGS)' test/run.sh $@ $<
+
+deep-broker: build/broker/e2e build/broker/disk.so $(BROKER) \
+		## the broker's store: killed, and failing, at each call
+	$(Q)E2E_DEEP=1 TEST_ARGS="--filter 'disk_*'" test/run.sh $@ $<
 
 # What it gives back must not wait in the quarantine: some stories measure its memory.
 check-broker-asan: build/broker/e2e build/asan/examples/broker/broker ## under AddressSanitizer

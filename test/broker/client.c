@@ -43,7 +43,7 @@ struct client *client_open(const char *name)
 	return client_open_from(name, "127.0.0.1");
 }
 
-struct client *client_open_from(const char *name, const char *from)
+static struct client *client_connect(const char *name, const char *from)
 {
 	struct client *client = calloc(1, sizeof(*client));
 	const struct sockaddr_in address = {
@@ -56,11 +56,27 @@ struct client *client_open_from(const char *name, const char *from)
 
 	client->name = name;
 	client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (client->fd < 0 || bind(client->fd, (const struct sockaddr *)&own, sizeof(own)) != 0 ||
-	    connect(client->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		story_fail("%s: connect: %s", name, strerror(errno));
-	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	client->ended =
+		client->fd < 0 ||
+		bind(client->fd, (const struct sockaddr *)&own, sizeof(own)) != 0 ||
+		connect(client->fd, (const struct sockaddr *)&address, sizeof(address)) != 0;
+	if (!client->ended)
+		setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	return client;
+}
+
+struct client *client_open_from(const char *name, const char *from)
+{
+	struct client *client = client_connect(name, from);
+
+	if (client->ended)
+		story_fail("%s: connect: %s", name, strerror(errno));
+	return client;
+}
+
+struct client *client_try(const char *name)
+{
+	return client_connect(name, "127.0.0.1");
 }
 
 /* Of a CONNECT's words: the id, if it is not too long for a message. */

@@ -30,6 +30,9 @@ struct client {
 struct client *client_open(const char *name);
 struct client *client_open_from(const char *name, const char *address);
 
+/* The same where the broker may have died: then the client has ended. */
+struct client *client_try(const char *name);
+
 /* Connects and is welcome: CONNECT with these words, of which the id is the first. */
 struct client *client_join(const char *words);
 

@@ -17,7 +17,7 @@
 
 void store_remove(void)
 {
-	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+	static const char *const ends[] = {"", "-wal", "-shm", "-journal", ".trace"};
 	char path[256];
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
