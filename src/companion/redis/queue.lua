@@ -3,7 +3,7 @@
 -- and all that can be refused, and then writes, so that the change happens whole or not at all. A
 -- call that is repeated after a lost reply succeeds, and does its work no second time.
 --
--- redis_connect.c sets VERSION, and loads this text, remote.lua and names.lua as one library, or as
+-- redis_functions.c sets VERSION, and loads this text, remote.lua and names.lua as one library, or as
 -- one script where the server has no functions. q is the queue's name in braces: one slot for all.
 --
 --   q:in               stream {id, number, kind}: arrivals

@@ -95,12 +95,15 @@ void baton__redis_unask(struct baton_redis *redis);
 struct timeval baton__redis_time(uint64_t ns);
 int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected);
 void baton__redis_disconnect(struct redisContext **context);
-/* Connects for calls, and loads the functions on the server, where that is not done yet. */
-int baton__redis_ready(struct baton_redis *redis);
 /* The error of a connection; the error of an error reply. Both functions keep the text. */
 int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context);
 int baton__redis_refused(struct baton_redis *redis, const struct redisReply *reply);
 void baton__redis_free_tls(struct baton_redis *redis);
+
+/* ---- The functions on the server (redis_functions.c) ---- */
+
+/* Connects for calls, and loads the functions on the server, where that is not done yet. */
+int baton__redis_ready(struct baton_redis *redis);
 
 /* ---- Small things ---- */
 
