@@ -131,6 +131,7 @@ static uint32_t gather_readers(struct baton_readers *readers, struct baton__part
 {
 	struct baton_resource *resource = readers->_resource;
 	struct baton_task *task;
+	const bool had = resource->_list;
 	uint32_t count = 0;
 
 	while (count < BATON__PARTY_MAX && (task = next_entry(resource)) &&
@@ -141,6 +142,9 @@ static uint32_t gather_readers(struct baton_readers *readers, struct baton__part
 		party->tasks[count++] = task;
 	}
 	baton__backlog_put_back(resource);
+	/* The release at the end of a short path then fails: such a path has an empty _list. */
+	if (!had && resource->_list)
+		baton__word_set_attention(resource);
 	return count;
 }
 

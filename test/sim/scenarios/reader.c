@@ -269,6 +269,11 @@ SIM_SCRIPT(reader_party, 2, "those that wait together, with one helper and a wri
            "| A: attach; help; help"
            "| works; later a b c d; drive; help")
 
+SIM_SCRIPT(reader_party_captured, 2, "a worker that captures in a job takes along what has come",
+           "readers; reads a b"
+           "| A: attach; submit b c"
+           "| works; submit a; help")
+
 SIM_SCRIPT(reader_party_2, 1, "the same with two helpers",
            "readers; reads b c d"
            "| A: attach; help | B: attach; help"
