@@ -68,7 +68,8 @@ function judge(i,	k, first, takes_function, hands)
 	if (hands && first !~ /Ownership:/)
 		complain(i, "does not say whose the memory is: Ownership: ...")
 	sub(/ (Corner cases|Thread safety|Blocking|Ownership)[.:].*/, "", first)
-	if (takes_function && first !~ /on (this|the (runner's|executor's|owner's|loop's)) /)
+	if (takes_function && first !~ /on the thread that / &&
+	    first !~ /on (this|the (runner's|executor's|owner's|loop's)) /)
 		complain(i, "does not say first where its function runs: on this thread, on the " \
 			"runner's thread, on the executor's thread")
 }

@@ -59,6 +59,18 @@ void baton_loop_set_should_yield(struct baton_loop *loop, bool (*should_yield)(v
                                  void *arg) BATON_NONNULL_AT(1);
 
 /*
+ * Sets a function that is called in place of making the descriptor readable, on the thread that
+ * schedules a job, in the midst of the submit. So a program can tell the owner in a cheaper way, or
+ * make another thread the owner. Each call asks for one baton_loop_run() from then on, by whoever
+ * is the owner then. The function may call baton_loop_wake(). It must be short, and must not wait,
+ * submit, or destroy the loop. NULL: no such function.
+ *
+ * Thread safety: before the first job.
+ */
+void baton_loop_set_signal(struct baton_loop *loop, void (*signal)(void *arg),
+                           void *arg) BATON_NONNULL_AT(1);
+
+/*
  * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
  * returns how many. If jobs are left, the descriptor becomes readable again. Where calls have
  * nested BATON_CALLING_MAX deep (resource.h), no job is run, here and in run_gathered.

@@ -19,6 +19,8 @@ struct baton_loop {
 	int fd;
 	bool (*should_yield)(void *arg);
 	void *arg; /* of should_yield */
+	void (*signal)(void *arg); /* NULL: the descriptor */
+	void *signal_arg;
 };
 
 static void signal_loop(struct baton_loop *loop)
@@ -34,7 +36,12 @@ static void signal_loop(struct baton_loop *loop)
  * takes the inbox: no signal is lost. */
 static void signal_driven(struct baton__driven *driven)
 {
-	signal_loop(baton_container_of(driven, struct baton_loop, driven));
+	struct baton_loop *loop = baton_container_of(driven, struct baton_loop, driven);
+
+	if (loop->signal)
+		loop->signal(loop->signal_arg);
+	else
+		signal_loop(loop);
 }
 
 static bool yields(struct baton__driven *driven)
@@ -94,6 +101,14 @@ BATON_EXPORT void baton_loop_set_should_yield(struct baton_loop *loop,
 	loop->driven.yields = should_yield ? yields : NULL;
 }
 
+BATON_EXPORT void baton_loop_set_signal(struct baton_loop *loop, void (*signal)(void *arg),
+                                        void *arg)
+{
+	BATON__CHECKED(owned(loop, __func__));
+	loop->signal = signal;
+	loop->signal_arg = arg;
+}
+
 BATON_EXPORT bool baton_loop_is_owner(const struct baton_loop *loop)
 {
 	BATON__CHECKED(owned(loop, __func__));
@@ -128,7 +143,7 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 		baton__driven_run(job);
 	}
 	if (loop->driven.list)
-		signal_loop(loop);
+		signal_driven(&loop->driven);
 	return count;
 }
 

@@ -105,6 +105,7 @@ static const struct function {
 	{"baton_loop_is_owner", {0}},
 	{"baton_loop_wake", {0}},
 	{"baton_loop_set_should_yield", {0}},
+	{"baton_loop_set_signal", {0}},
 	{"baton_loop_run", {0}},
 	{"baton_loop_gather", {0}},
 	{"baton_loop_run_gathered", {0}},

@@ -171,6 +171,7 @@ static void loop_with(size_t jobs_max)
 	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	USE(baton_loop_set_should_yield(loop, never, NULL));
+	USE(baton_loop_set_signal(loop, NULL, NULL));
 	EXPECT(!is_readable(loop) && !USE(baton_loop_is_owner(loop)));
 	USE(baton_loop_wake(loop));
 	EXPECT(is_readable(loop));

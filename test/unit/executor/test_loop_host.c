@@ -86,3 +86,57 @@ Test(loop_host, the_owners_other_work_counts_for_should_yield, .timeout = 10)
 	resource_end(&resource);
 	baton_loop_destroy(loop);
 }
+
+struct host {
+	struct baton_loop *loop;
+	unsigned asked;
+};
+
+static void asked(void *arg)
+{
+	((struct host *)arg)->asked++;
+}
+
+static int count_up(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+static void *run_for_the_owner(void *arg)
+{
+	struct host *host = arg;
+
+	MUST(baton_loop_adopt(host->loop) == 0);
+	MUST(baton_loop_run(host->loop, 0) == 1);
+	return NULL;
+}
+
+Test(loop_host, a_signal_of_the_hosts_takes_the_descriptors_place, .timeout = 10)
+{
+	struct host host = {loop_create(), 0};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resources[3];
+	struct baton_task tasks[3];
+	pthread_t other;
+
+	config.executor = baton_loop_executor(host.loop);
+	baton_loop_set_signal(host.loop, asked, &host);
+	for (int i = 0; i < 3; i++) {
+		baton_resource_init(&resources[i], &config);
+		tasks[i] = (struct baton_task)BATON_TASK_INIT(count_up, NULL);
+		cr_assert_eq(baton_submit_later(&resources[i], &tasks[i]), 0);
+	}
+	cr_assert_eq(host.asked, 1, "one run will see all three");
+	cr_assert_eq(baton_loop_run(host.loop, 2), 2);
+	cr_assert_eq(host.asked, 2, "a job is left");
+	cr_assert_not(readable(host.loop));
+	MUST(pthread_create(&other, NULL, run_for_the_owner, &host) == 0);
+	MUST(pthread_join(other, NULL) == 0);
+	MUST(baton_loop_adopt(host.loop) == 0);
+	baton_loop_wake(host.loop);
+	cr_assert(readable(host.loop));
+	for (int i = 0; i < 3; i++)
+		resource_end(&resources[i]);
+	baton_loop_destroy(host.loop);
+}
