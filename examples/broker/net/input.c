@@ -270,6 +270,7 @@ static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer
 
 int input_start(struct connection *connection)
 {
+	connection->loop->watches = true;
 	return uv_read_start((uv_stream_t *)&connection->tcp, input_allocate, input_read);
 }
 

@@ -16,6 +16,7 @@
 #include "common/why.h"
 #include "net/connection.h"
 #include "net/net.h"
+#include "net/visit.h"
 
 /* The descriptor only wakes the loop; the tasks run in loop_turn(). */
 static void loop_wake(uv_poll_t *poll, int status, int events)
@@ -38,25 +39,17 @@ static void loop_look_after(struct loop *loop)
 	}
 }
 
-static void loop_awake(uv_idle_t *idle)
-{
-	(void)idle; /* as long as it is started, the loop does not sleep */
-}
-
-/*
- * Only wakes the loop, and keeps it awake until loop_turn(): so bytes that came in time are read
- * before their client is found to be late.
- */
+/* Bytes that came in time are read before loop_turn() finds their client to be late. */
 static void loop_alarmed(uv_timer_t *timer)
 {
 	struct loop *loop = timer->data;
 
-	uv_idle_start(&loop->alarmed, loop_awake);
+	loop->alarmed = true;
 }
 
 static void loop_expire(struct loop *loop)
 {
-	uv_idle_stop(&loop->alarmed);
+	loop->alarmed = false;
 	loop->alarm_at = BATON_NEVER;
 	baton_loop_gather(loop->executor);
 	must(baton_timers_poll(loop->timers) < 0 ? -EINVAL : 0, "poll the timers");
@@ -85,23 +78,16 @@ static void loop_note_bytes(struct loop *loop)
 	trim_note(&loop->env->trim);
 }
 
-/*
- * Runs before the loop sleeps. Timers and finished writes have run since loop_turn(); nothing else
- * would wake the loop for their connections.
- */
-static void loop_prepare(uv_prepare_t *prepare)
+void loop_settle(struct loop *loop)
 {
-	struct loop *loop = prepare->data;
-
 	loop_look_after(loop);
 	loop_note_bytes(loop);
 	loop_set_alarm(loop);
-	baton_loop_gather(loop->executor);
 }
 
-static void loop_turn(uv_check_t *check)
+/* The tasks of a turn, once libuv has read what has come. */
+static void loop_turn(struct loop *loop)
 {
-	struct loop *loop = check->data;
 	const bool signalled = loop->signalled;
 
 	loop->signalled = false;
@@ -109,9 +95,8 @@ static void loop_turn(uv_check_t *check)
 		baton_loop_run(loop->executor, 0);
 	else
 		baton_loop_run_gathered(loop->executor);
-	if (uv_is_active((uv_handle_t *)&loop->alarmed))
+	if (loop->alarmed)
 		loop_expire(loop);
-	loop_look_after(loop);
 }
 
 void loop_remember(struct loop *loop, struct connection *connection)
@@ -241,11 +226,21 @@ static void *loop_thread(void *arg)
 {
 	struct loop *loop = arg;
 	char name[LOOP_NAME_SIZE];
+	bool alive;
 
 	/* For baton-top, the watchdog and traces. A thread without a name works as well. */
 	(void)pthread_setname_np(pthread_self(), loop_name(loop, name));
-	must(baton_loop_adopt(loop->executor), "adopt the loop");
-	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	visit_begin(loop);
+	do {
+		loop->watches = false;
+		baton_loop_gather(loop->executor);
+		alive = uv_run(&loop->uv, UV_RUN_NOWAIT) != 0;
+		loop_turn(loop);
+		loop_settle(loop);
+		visit_others(loop);
+		if (alive)
+			visit_sleep(loop);
+	} while (alive);
 	return NULL;
 }
 
@@ -261,20 +256,13 @@ static int loop_init_uv(struct loop *loop)
 		uv_loop_close(&loop->uv);
 		return status;
 	}
-	uv_prepare_init(&loop->uv, &loop->prepare);
-	uv_check_init(&loop->uv, &loop->check);
 	uv_timer_init(&loop->uv, &loop->alarm);
-	uv_idle_init(&loop->uv, &loop->alarmed);
 	uv_timer_init(&loop->uv, &loop->finish);
 	loop->poll.data = loop;
-	loop->prepare.data = loop;
-	loop->check.data = loop;
 	loop->alarm.data = loop;
 	loop->alarm_at = BATON_NEVER;
 	loop->finish.data = loop;
 	uv_poll_start(&loop->poll, UV_READABLE, loop_wake);
-	uv_prepare_start(&loop->prepare, loop_prepare);
-	uv_check_start(&loop->check, loop_turn);
 	return 0;
 }
 
@@ -309,6 +297,7 @@ int loop_start(struct loop *loop, struct net *net)
 	if (status != 0)
 		return status;
 	loop->net = net;
+	visit_init(loop);
 	loop->env = net->env;
 	loop->calls = net->calls;
 	loop->config = defaults;

@@ -3,7 +3,9 @@
  * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to the loop, the
  * baton wheel of its connections' timers, and the connections that the loop owns. In one turn of
  * the loop, libuv first reads what has come; then the tasks run that were submitted to this
- * thread's resources; then each connection that has output writes it.
+ * thread's resources; then each connection that has output writes it. Then the thread sleeps until
+ * a socket, an alarm or another thread has something for it. While it sleeps, another loop's thread
+ * may take its turn (visit.h): "the loop's thread" means the one whose turn it is.
  */
 #ifndef BROKER_LOOP_H
 #define BROKER_LOOP_H
@@ -21,6 +23,7 @@
 #include "common/stats.h"
 #include "net/stranger.h"
 #include "net/tls.h"
+#include "net/visit.h"
 
 struct connection;
 struct env;
@@ -36,13 +39,12 @@ struct vouchers;
 struct loop {
 	uv_loop_t uv;
 	uv_poll_t poll; /* of the executor's descriptor */
-	bool signalled; /* the descriptor has become readable */
-	uv_prepare_t prepare;
-	uv_check_t check;
+	bool signalled; /* tasks of others wait for loop_turn() */
+	bool watches;   /* libuv waits for something more: it must look before the thread sleeps */
 	struct baton_timers *timers; /* of the clients' deadlines: polled by this thread */
 	uv_timer_t alarm;            /* wakes the loop for `timers` */
 	uint64_t alarm_at;           /* when the alarm fires, in ns; BATON_NEVER: not at all */
-	uv_idle_t alarmed;           /* active from the alarm to loop_turn() */
+	bool alarmed;                /* from the alarm to loop_turn() */
 	uv_timer_t finish;           /* looks at the connections while the loop stops */
 	struct env *env;
 	struct net *net;
@@ -65,6 +67,7 @@ struct loop {
 	struct loop_stats stats;
 	uint64_t trim_noted; /* bytes in and out, at the last trim_note() */
 	pthread_t thread;
+	struct visit visit;
 	unsigned char input[LOOP_INPUT_SIZE];
 	unsigned char record[TLS_RECORD_MAX];
 };
@@ -94,6 +97,9 @@ void loop_use_vouchers(struct loop *loop, struct vouchers *vouchers);
  */
 void loop_stop(struct loop *loop);
 void loop_join(struct loop *loop);
+
+/* At the end of a turn: writes what there is, and sets the alarm. */
+void loop_settle(struct loop *loop);
 
 /* loop_stop.c: for loop.c, when a connection has gone. */
 void loop_end_if_idle(struct loop *loop);

@@ -44,13 +44,10 @@ static void loop_finish(uv_timer_t *timer)
 void loop_end_if_idle(struct loop *loop)
 {
 	if (!loop->stopping || loop->connections != NULL ||
-	    uv_is_closing((uv_handle_t *)&loop->check))
+	    uv_is_closing((uv_handle_t *)&loop->poll))
 		return;
 	uv_close((uv_handle_t *)&loop->poll, NULL);
-	uv_close((uv_handle_t *)&loop->prepare, NULL);
-	uv_close((uv_handle_t *)&loop->check, NULL);
 	uv_close((uv_handle_t *)&loop->alarm, NULL);
-	uv_close((uv_handle_t *)&loop->alarmed, NULL);
 	uv_close((uv_handle_t *)&loop->finish, NULL);
 }
 

@@ -199,6 +199,7 @@ static int output_wait(struct connection *connection, const uv_buf_t *vector, un
 	status = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, vector, count,
 	                  output_written);
 	if (status == 0) {
+		connection->loop->watches = true;
 		connection->writing = size;
 		output_set_full(connection, true);
 		connection_progress(connection);
