@@ -51,11 +51,19 @@ check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under T
 # ---- Load on the broker, ours and others; FLASHMQ=path; see test/broker_bench/README.md ----
 $(call program,broker_bench/load,$(wildcard test/broker_bench/*.c))
 
+$(call program,broker_bench/floor,test/broker_bench/store/floor.c \
+	$(patsubst %,examples/broker/%.c,store/database common/log common/printable mqtt/names) \
+	libbaton.a,-lsqlite3)
+
 build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/build
-	$(call compile,$(BASE_FLAGS))
+	$(call compile,$(BASE_FLAGS) $(BROKER_INCLUDE))
 
 bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
 	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
+
+bench-broker-store: build/broker_bench/load build/broker_bench/floor $(BROKER) \
+		| build/deps/bench ## messages that outlive the broker, and what the disk allows
+	$(Q)test/broker_bench/run.sh --store $(BENCH_ARGS)
 
 picture-trace: $(BROKER) build/broker_bench/load $(TOP) ## the picture in the broker's README
 	$(Q)test/readme/trace.sh $^ test/readme/trace.svg

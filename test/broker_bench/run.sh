@@ -7,7 +7,11 @@
 # FlashMQ is no package of Debian's: FLASHMQ=path says where it is; without, and not in PATH, it is
 # left out.
 #
-#	run.sh [--quick] [--runs N] [--only TEXT]	TEXT: part of a scenario's name
+#	run.sh [--store] [--quick] [--runs N] [--only TEXT]	TEXT: part of a scenario's name
+#
+# --store: durable messages, QoS 1 to stored sessions. baton acknowledges what is committed (commit)
+# or gathers for 10 ms and acknowledges at once (batch); mosquitto acknowledges at once, and writes
+# its whole state each second. The floor is a plain program that runs baton's statements.
 #
 # What each run measured is in build/bench/broker.jsonl. Exit status 1: a run failed, or messages
 # were lost, doubled, out of order or altered. What a broker does not support is only said.
@@ -23,6 +27,7 @@ flat='--seconds 2 --warm-up 0.5'
 paced='--seconds 3 --warm-up 0.5'
 paced_qos='0 1'
 only=
+store=
 inflight=100 # also the generator's window where one publisher or subscriber has the broker alone
 
 while [ $# -gt 0 ]; do
@@ -33,13 +38,14 @@ while [ $# -gt 0 ]; do
 		paced='--seconds 1 --warm-up 0.2'
 		paced_qos=0
 		;;
+	--store) store=true ;;
 	--runs | --only)
 		[ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
 		if [ "$1" = --runs ]; then runs=$2; else only=$2; fi
 		shift
 		;;
 	*)
-		echo "usage: run.sh [--quick] [--runs N] [--only TEXT]" >&2
+		echo "usage: run.sh [--store] [--quick] [--runs N] [--only TEXT]" >&2
 		exit 2
 		;;
 	esac
@@ -135,7 +141,7 @@ start() # contender port
 		cat >"$work/mosquitto.conf" <<-END
 			listener $2 127.0.0.1
 			allow_anonymous true
-			persistence false
+			persistence ${store:-false}
 			set_tcp_nodelay true
 			max_inflight_messages $inflight
 			max_inflight_bytes 0
@@ -147,8 +153,15 @@ start() # contender port
 			log_dest stderr
 			log_type error
 			user $(id -un)
+			${store:+persistence_location $work/}
+			${store:+autosave_interval 1}
 		END
 		"$mosquitto" -c "$work/mosquitto.conf" >"$work/log" 2>&1 &
+		;;
+	baton-*[ht])
+		# shellcheck disable=SC2086
+		"$broker" --port "$2" --threads 2 $ours --store "$work/store-$2" \
+			--durability "${1#baton-}" >"$work/log" 2>&1 &
 		;;
 	baton)
 		# shellcheck disable=SC2086 # words, on purpose
@@ -222,6 +235,19 @@ printf 'baton %s; mosquitto %s;%s %s CPUs, %s, load %s\n' \
 	"$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
 	"$(cut -d ' ' -f 1-3 /proc/loadavg)"
 
+if [ -n "$store" ]; then
+	contenders="baton-commit baton-batch${mosquitto:+ mosquitto}"
+	flat="-q 1 --persistent $flat"
+	scenario '1:1' "$contenders" "--window $inflight $flat"
+	scenario '50:50' "$contenders" "-p 50 -s 50 -t 50 --window 20 $flat"
+	scenario '1:200' "$contenders" "-s 200 --window 20 $flat"
+	scenario '200:1' "$contenders" "-p 200 --window 10 $flat"
+	scenario '50:50, 1000/s' "$contenders" \
+		"-q 1 --persistent -p 50 -s 50 -t 50 --rate 1000 $paced"
+	awk -v goals=none -f "$here/table.awk" "$out"
+	build/broker_bench/floor "$work/floor"
+	exit
+fi
 for qos in 0 1 2; do
 	scenario "1:1 QoS $qos" "$contenders" "-q $qos --window $inflight $flat"
 	scenario "50:50 QoS $qos" "$contenders" "-q $qos -p 50 -s 50 -t 50 --window 20 $flat"
