@@ -20,12 +20,12 @@
  *   release                  | the same; nothing on this hold   | the thread that holds
  *
  * Rules. A hold ends where it began: in the same function of a task, hook or callback, and on the
- * same thread. The checked library sees a release that was forgotten, the ordinary library does
- * not. Holds without a function between them may be released in any order. (With config-> enter or
- * leave: in the reverse order, as these pairs nest.) Inside a hold everything may be called that a
- * task may call: a submit to the held resource queues, a call of it returns -EDEADLK. A C++ guard
- * must not live across co_await. A thread that runs an event loop should not hold: it calls, or
- * submits.
+ * same thread. A function that returns inside a hold that it has taken ends the program, with a
+ * line that says so. Holds without a function between them may be released in any order. (With
+ * config-> enter or leave: in the reverse order, as these pairs nest.) Inside a hold everything may
+ * be called that a task may call: a submit to the held resource queues, a call of it returns
+ * -EDEADLK. A C++ guard must not live across co_await. A thread that runs an event loop should not
+ * hold: it calls, or submits.
  *
  * Corner cases. A hold of an idle resource costs what an idle baton_call() costs: two atomics
  * (baton/inline.h: without a function call). Where many threads want one resource, baton_call() is

@@ -90,8 +90,6 @@ struct baton__checks {
 	void (*hold_many)(struct baton_resource *const *resources, size_t count,
 	                  const struct baton_hold *holds, const char *function);
 	void (*release)(const struct baton_hold *hold, const char *function);
-	/* A function of the program's has returned, around which the thread has a frame. */
-	void (*returned)(void);
 
 	/* ---- Of timers and triggers. `given`: a function is given. A fire or an arm is promised
 	 * -EINVAL where a function or a resource is missing, and is not stopped there ---- */

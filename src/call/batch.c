@@ -43,11 +43,13 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	const unsigned flags = BATON__BARE | BATON__FRAMED | BATON__TASK;
 	struct baton__frame frame;
 	struct baton__held held = {.frame = &frame};
+	uintptr_t top;
 	size_t ran = 0;
 
 	if (baton__word(resource) != BATON__NORMAL ||
 	    baton__enter(&held, resource, flags, BATON_NESTING_MAX) != BATON_INLINE_HELD)
 		return false;
+	top = baton__self->top;
 	BATON_GUARD(guard);
 	/* Ends with the chain, or when the holder must look. In the second case the word stays as
 	 * it is until the holder has looked: so the release fails, and the drain obeys the mark. A
@@ -57,6 +59,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 
 		BATON__CHECKED(enter(resource, task));
 		(void)task->_run(task); /* last touch of the task */
+		baton__guard_returned(top);
 		ran++;
 		task = next;
 	}

@@ -142,8 +142,13 @@ BATON_EXPORT int baton_post_with(struct baton_resource *resource,
 
 static void run_async(struct baton__async *async, baton_call_fn fn)
 {
-	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)fn);
-	baton_set_result(fn(async->arg));
+	const struct baton__frame *frame = baton__top(baton__self);
+	void *value;
+
+	baton__stats_show(frame->resource, (uintptr_t)fn);
+	value = fn(async->arg);
+	baton__guard_frame(baton__self, frame);
+	baton_set_result(value);
 }
 
 static int async_run(struct baton_task *task)

@@ -164,19 +164,6 @@ static void release_given(const struct baton_hold *hold, const char *function)
 		hold_given(hold->_resource, hold, function);
 }
 
-static void returned(void)
-{
-	const uintptr_t top = baton__self->top;
-	const struct baton__frame *frame;
-
-	if (baton__top_function(top) == top || !baton__has_record(baton__self))
-		return;
-	frame = baton__top(baton__self);
-	BATON_MISUSE_OF("baton_hold", baton__name(frame->resource),
-	                "is still held as the function returns that has taken it: call "
-	                "baton_release before");
-}
-
 const struct baton__checks baton__checks = {
 	.init = baton__check_init,
 	.resource = baton__check_resource,
@@ -200,7 +187,6 @@ const struct baton__checks baton__checks = {
 	.hold = hold_given,
 	.hold_many = holds_given,
 	.release = release_given,
-	.returned = returned,
 	.drop = baton__check_drop,
 	.trigger_init = trigger_init,
 	.trigger_fire = trigger_fire,

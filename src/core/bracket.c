@@ -36,6 +36,26 @@ BATON_NOINLINE void baton__leave_outer(void)
 	baton__leave_framed(&baton__self_again->outer, 1, 1);
 }
 
+BATON_NOINLINE void baton__pop_outer(void)
+{
+	baton__frame_pop(&baton__self->outer);
+}
+
+BATON_NOINLINE void baton__guard_bracket(const struct baton__frame *frame)
+{
+	const struct baton__thread *self = baton__self;
+
+	if (!(self->top & BATON_INLINE_BARE) && self->top != (uintptr_t)frame)
+		baton__guard_frame(self, &self->outer);
+}
+
+BATON_NOINLINE void baton__bracket_failed(const struct baton__frame *frame, struct baton_task *task,
+                                          int status)
+{
+	baton__guard_bracket(frame);
+	(void)baton__task_failed(baton__top(baton__self), task, status, false);
+}
+
 #define ANY_SPECIAL (BATON__BARE | BATON__FRAMED | BATON__COUNTED | BATON__ANY_SPECIAL)
 
 /* Six copies: what one of them lacks is not on its stack. */
@@ -141,7 +161,7 @@ BATON_NOINLINE bool baton__bracket_carrying(struct baton_resource *resource, bat
  */
 BATON_EXPORT void baton_inline_end_v2(struct baton_resource *resource)
 {
-	if (baton__top(baton__self) == &baton__self->outer)
+	if (baton__top(baton__self))
 		baton__leave_outer();
 	else
 		baton__go_on_captured(resource, 1, 1);
@@ -170,7 +190,7 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 	ready = baton__ready(resource, task);
 	BATON_GUARD(guard);
 	if (BATON_LIKELY(ready))
-		baton__run_task(&frame, resource, task, NULL, false);
+		baton__run_task(baton__self, &frame, resource, task, NULL, false);
 	guard = false;
 	baton__leave(&held, BATON__FRAMED, ready, ready);
 	return ready ? 0 : BATON__NOT_FRESH("baton_submit");
@@ -188,17 +208,36 @@ static BATON_NOINLINE int submit_of_kind(struct baton_resource *resource, struct
 	return submit_watched(resource, task);
 }
 
-/* Completes the future of the innermost task, which was entered by baton__future_enter, unless the
- * task was detached. */
-static BATON_NOINLINE void finish_watched(int status)
+static BATON_NOINLINE int go_on_watched(struct baton_resource *resource)
 {
-	struct baton__frame *frame = baton__top(baton__self);
+	baton__go_on_captured(resource, 1, 1);
+	return 0;
+}
+
+/* Ends the bracket of baton__enter_outer. Returns 0. */
+BATON_INLINE int leave_watched(struct baton__thread *self)
+{
+	struct baton_resource *resource = self->outer.resource;
+
+	baton__top_set(&self->top, self->outer.below);
+	if (BATON_UNLIKELY(self->deferred) || !baton_inline_release(resource, BATON__NORMAL))
+		return go_on_watched(resource);
+	return 0;
+}
+
+/* Completes the future of the outermost task, which was entered by baton__future_enter, unless the
+ * task was detached; and ends the bracket. Returns 0. */
+static BATON_NOINLINE int end_watched(int status)
+{
+	struct baton__frame *frame = &baton__self->outer;
 	struct baton_future *future = frame->future;
 
+	baton__guard_frame(baton__self, frame);
 	frame->future = NULL;
 	if (future)
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, frame->value, NULL);
+	return leave_watched(baton__self);
 }
 
 /*
@@ -221,18 +260,18 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	BATON_GUARD(guard);
 	BATON__CHECKED(enter(resource, task));
 	status = task->_run(task); /* last touch of the task */
-	BATON__CHECKED(returned());
 	guard = false;
 	/* A failure needs no baton__task_failed: the future tells the status, and a NORMAL resource
 	 * counts nothing.
 	 * `future` is NULL if the task was detached: the future may be complete and gone. */
 	self = baton__self_again;
+	if (BATON_UNLIKELY(self->top != (uintptr_t)&self->outer))
+		return end_watched(status);
 	future = self->outer.future;
 	if (BATON_UNLIKELY(!future) ||
 	    BATON_UNLIKELY(!baton__future_finish_entered(future, status, self->outer.value)))
-		finish_watched(status);
-	baton__leave_framed(&baton__self_again->outer, 1, 1);
-	return 0;
+		return end_watched(status);
+	return leave_watched(self);
 }
 
 /* Submits a plain task to a SPECIAL resource. */

@@ -75,8 +75,15 @@ struct baton__held {
 void baton__go_on_captured(struct baton_resource *resource, uint32_t ran, uint32_t own);
 void baton__go_on_in_time(struct baton_resource *resource, uint64_t until_ns);
 
-/* Leaves a bracket of the outermost baton whose thread has got a frame meanwhile. */
+/* Leaves a bracket of the outermost baton whose thread has got a frame meanwhile. pop_outer: the
+ * same without the release. */
 void baton__leave_outer(void);
+void baton__pop_outer(void);
+
+/* The function of a COUNTED bracket has returned: baton__guard_frame for the frame that the thread
+ * has got, or the bracket's own, `frame`. bracket_failed: the same for a task that has failed. */
+void baton__guard_bracket(const struct baton__frame *frame);
+void baton__bracket_failed(const struct baton__frame *frame, struct baton_task *task, int status);
 
 /*
  * Captures an idle resource (HELD). OTHER: the resource is not idle, or not of the flags' sort.
@@ -129,7 +136,11 @@ BATON_INLINE enum baton_inline_way baton__enter(struct baton__held *held,
 BATON_INLINE bool baton__enter_outer(struct baton__thread *self, struct baton_resource *resource,
                                      struct baton_future *future)
 {
-	if (BATON_UNLIKELY(self->top) || baton_inline_seen_other(&self->head, resource, false) ||
+	/* The address for a look is a fresh one, or the compiler would keep it in a register. */
+	if (BATON_UNLIKELY(self->top) ||
+	    (BATON_UNLIKELY(self->wary) &&
+	     baton_inline_seen_other(&self->head, (void *)baton_inline_fresh((uintptr_t)resource),
+	                             false)) ||
 	    !baton__word_capture_plain(&self->head, resource))
 		return false;
 	self->outer.resource = resource;
@@ -169,6 +180,7 @@ BATON_INLINE void baton__leave_framed(const struct baton__frame *frame, uint32_t
 	struct baton__thread *self = baton__self_again;
 	struct baton_resource *resource = frame->resource;
 
+	baton__guard_frame(self, frame);
 	baton__top_set(&self->top, frame->below);
 	if (BATON_UNLIKELY(self->deferred) || !baton_inline_release(resource, BATON__NORMAL))
 		baton__go_on_captured(resource, ran, own);
@@ -176,18 +188,22 @@ BATON_INLINE void baton__leave_framed(const struct baton__frame *frame, uint32_t
 
 /*
  * Pops what baton__enter has pushed, or the frame that the thread has got instead. Releases the
- * resource, which was captured in `mode`, unless its queue is `lent`. False: the resource is not
- * released.
+ * resource, unless its queue is lent. False: the resource is not released.
  */
-BATON_INLINE bool baton__pop_release(struct baton__thread *self, struct baton_resource *resource,
-                                     uintptr_t mode, bool lent)
+BATON_INLINE bool baton__pop_release(const struct baton__held *held)
 {
-	if (BATON_LIKELY(self->top & BATON_INLINE_BARE))
+	struct baton__thread *self = baton__self;
+
+	if (BATON_LIKELY(self->top & BATON_INLINE_BARE)) {
 		baton__top_set(&self->top, 0);
-	else
-		baton__frame_pop((const struct baton__frame *)self->top);
-	return BATON_LIKELY(!self->deferred) && BATON_LIKELY(!lent) &&
-	       BATON_LIKELY(baton_inline_release(resource, mode));
+	} else if (BATON_LIKELY(self->top == (uintptr_t)held->frame)) {
+		baton__top_set(&self->top, held->frame->below);
+	} else {
+		baton__pop_outer();
+		self = baton__self;
+	}
+	return BATON_LIKELY(!self->deferred) && BATON_LIKELY(!held->lent) &&
+	       BATON_LIKELY(baton_inline_release(held->resource, held->mode));
 }
 
 /*
@@ -202,7 +218,7 @@ BATON_INLINE void baton__leave(struct baton__held *held, unsigned flags, uint32_
 	else if (!(flags & (BATON__BARE | BATON__COUNTED)))
 		baton__leave_framed(held->frame, ran, own);
 	/* A submitter that has had the queue may have left tasks in it: the drain looks. */
-	else if (baton__pop_release(baton__self, held->resource, held->mode, held->lent))
+	else if (baton__pop_release(held))
 		return;
 	else if (flags & BATON__IN_TIME)
 		baton__go_on_in_time(held->resource, held->until_ns);
@@ -224,7 +240,7 @@ BATON_INLINE void baton__bracket_begins(struct baton__held *held, unsigned flags
 BATON_INLINE void baton__bracket_ends(struct baton__held *held, struct baton_task *task, int status)
 {
 	if (BATON_UNLIKELY(status))
-		(void)baton__task_failed(baton__top(baton__self), task, status, false);
+		baton__bracket_failed(held->frame, task, status);
 	baton__stats_executed(held->stats);
 }
 
@@ -293,14 +309,15 @@ BATON_INLINE enum baton_inline_way baton__bracket(struct baton_resource *resourc
 	} else {
 		result = fn(arg);
 	}
-	BATON__CHECKED(returned());
 	guard = false;
 	if (!(flags & BATON__TASK) && value)
 		*value = result;
 	if (flags & BATON__COUNTED)
 		baton__bracket_ends(&held, task, status);
-	if (flags & BATON__CONTEXT)
+	if (flags & BATON__CONTEXT) {
+		baton__guard_bracket(&frame);
 		baton__context_leave(resource);
+	}
 	if (flags & BATON__IN_TIME)
 		baton__time_ends(&time, &held);
 	baton__leave(&held, flags, 1, 1);

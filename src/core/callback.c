@@ -13,21 +13,25 @@
 #include "core/visit.h"
 #include "core/place.h"
 
+/* The depth of a callback's frame on a thread without a record, and more. */
+#define NOT_PUSHED BATON__DEPTH_NONE
+
 void baton__callback_begin(struct baton__frame *frame)
 {
 	if (BATON_LIKELY(baton__has_record(baton__self)))
 		baton__frame_push(frame, NULL);
 	else
-		frame->resource = NULL;
+		*frame = (struct baton__frame){.below = baton__self->top, .depth = NOT_PUSHED};
 }
 
 void baton__callback_end(struct baton__frame *frame)
 {
 	struct baton__thread *self = baton__self;
 
-	BATON__CHECKED(returned());
-	if (BATON_UNLIKELY(self->top != (uintptr_t)frame))
+	if (BATON_UNLIKELY(self->top != (uintptr_t)frame)) {
+		baton__guard_returned(frame->depth >= NOT_PUSHED ? frame->below : (uintptr_t)frame);
 		return;
+	}
 	baton__frame_pop(frame);
 	baton__deferred_check(self);
 }

@@ -2,6 +2,7 @@
 /* The chain of sleeping callers: called.h. */
 #include "core/called.h"
 
+#include "core/guard.h"
 #include "core/run.h"
 
 /* How deep are the frames that `top` means? 0: there are none. */
@@ -45,6 +46,7 @@ void *baton__run_called(const struct baton__caller *caller, baton_call_fn fn, vo
 	if (caller)
 		self->called = &called;
 	value = fn(arg);
+	baton__guard_frame(self, called.frame);
 	self->called = outer;
 	return value;
 }

@@ -13,6 +13,10 @@
 void baton__context_enter(struct baton_resource *resource);
 void baton__context_leave(struct baton_resource *resource);
 
+/* Calls batch_begin or batch_end (hooks.h), in a context of its own. NULL: returns 0. */
+int baton__context_hook(struct baton_resource *resource,
+                        int (*hook)(struct baton_resource *resource));
+
 /* The same for any resource. */
 BATON_INLINE void baton__context_begin(struct baton_resource *resource)
 {

@@ -221,9 +221,9 @@ static BATON_NOINLINE enum step step_at_mark(struct baton__stay *stay)
  * Between the question needless() and the entry of a task nothing may complete a future (L9). So
  * each action that could complete a future answers AGAIN, or is a step of its own.
  */
-BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
+BATON_INLINE enum step next_step(struct baton__stay *stay, struct baton_resource *resource,
+                                 uintptr_t *word)
 {
-	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *task = resource->_list;
 
 	if (needless(stay))
@@ -276,6 +276,7 @@ static bool end_drain(struct baton__stay *stay)
 BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bool extended,
                         bool context)
 {
+	const struct baton__thread *self = baton__self;
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *task;
 	uintptr_t word;
@@ -286,7 +287,7 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bo
 	/* Ends: the limits bound tasks and kicks. Each other mark belongs to one call: an await, a
 	 * close_then, a suspend. */
 	for (;;) {
-		enum step step = next_step(stay, &word);
+		enum step step = next_step(stay, resource, &word);
 
 		if ((batch || context) && step == RUN &&
 		    baton__kind_is(resource->_list, BATON__KIND_ALONE))
@@ -298,8 +299,8 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch, bo
 		case ALONE:
 			task = resource->_list;
 			resource->_list = task->_next;
-			baton__run_task(&stay->frame, resource, task, step == RUN ? batch : NULL,
-			                context && step == RUN);
+			baton__run_task(self, &stay->frame, resource, task,
+			                step == RUN ? batch : NULL, context && step == RUN);
 			if (batch)
 				baton__batching.look(batch);
 			if (extended && leave_queue(resource, batch))

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/probe.h"
+#include "core/guard.h"
 #include "core/label.h"
 #include "core/stats.h"
 
@@ -24,10 +25,13 @@ baton_task_cancelled_fn baton__cancelled_of(const struct baton_resource *resourc
 
 void baton__call_cancelled(struct baton_task *task, baton_task_cancelled_fn cancelled)
 {
+	const uintptr_t top = baton__self->top;
+
 	if (cancelled && baton__of_kind(task))
 		baton__cancelled_of_kind(task, cancelled);
 	else if (cancelled)
 		cancelled(task);
+	baton__guard_returned(top);
 }
 
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task)

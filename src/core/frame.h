@@ -7,6 +7,7 @@
 #define BATON_SRC_FRAME_H
 
 #include "core/deferred.h"
+#include "core/guard.h"
 #include "core/resource.h"
 
 /* Pushes a frame whose `value` and `batch` nobody reads. `depth`: the thread's before the push. */
@@ -29,6 +30,7 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 
 BATON_INLINE void baton__frame_pop(const struct baton__frame *frame)
 {
+	baton__guard_frame(baton__self, frame);
 	baton__top_set(&baton__self->top, frame->below);
 }
 

@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "core/callback.h"
 #include "core/deferred.h"
+#include "core/guard.h"
 #include "core/handoff.h"
 #include "core/place.h"
 
@@ -37,7 +38,10 @@ BATON_EXPORT void baton_job_run(struct baton_job *job)
 		attach();
 		baton__resource_run(job);
 	} else {
-		plain(job)->_run(plain(job));
+		const uintptr_t top = baton__self->top;
+
+		plain(job)->_run(plain(job)); /* last touch */
+		baton__guard_returned(top);
 	}
 }
 

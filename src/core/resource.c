@@ -83,3 +83,32 @@ BATON_NOINLINE void baton__guard_left(void)
 	if (frame)
 		baton__task_was_left(frame->resource);
 }
+
+/* Is it the same that the thread holds? Its baton without a frame may have got one, or the thread a
+ * record. */
+static bool is_same_top(const struct baton__thread *self, uintptr_t before)
+{
+	if (before & ~(BATON_INLINE_BARE | BATON_INLINE_HOLD))
+		return before & BATON_INLINE_BARE && self->top == (uintptr_t)&self->outer;
+	return !(self->top & ~BATON_INLINE_BARE);
+}
+
+BATON_NOINLINE void baton__guard_moved(uintptr_t before)
+{
+	if (!is_same_top(baton__self, before))
+		baton__guard_kept();
+}
+
+void baton__guard_kept(void)
+{
+	const struct baton__frame *frame = baton__top(baton__self);
+
+	/* The frame may lie on a stack that is gone. */
+	if (frame->future != BATON__HOLDING)
+		BATON_MISUSE("baton_hold",
+		             "a resource is still held as the function returns that has taken it, "
+		             "and the hold's memory is used anew: call baton_release before");
+	BATON_MISUSE_OF("baton_hold", baton__name(frame->resource),
+	                "is still held as the function returns that has taken it: call "
+	                "baton_release before");
+}

@@ -44,6 +44,7 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
 		BATON_GUARD(guard); /* a bracket's has ended */
 		config->failed(resource, task, status);
 		guard = false;
+		baton__guard_frame(baton__self, frame);
 	}
 	return true;
 }
@@ -76,6 +77,7 @@ BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
 	frame->future = future;
 	/* last touch of the task */
 	status = baton__of_kind(task) ? baton__run_of_kind(task) : task->_run(task);
+	baton__guard_frame(baton__self, frame);
 	if (BATON_UNLIKELY(status))
 		ran = baton__task_failed(frame, task, status, told);
 	/* `future` is NULL if the task was detached: the future may be complete and gone. */

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/probe.h"
 #include "core/context.h"
+#include "core/guard.h"
 #include "core/resource.h"
 
 struct baton__batch;
@@ -53,9 +54,11 @@ bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int
  */
 int baton__not_to_run(void);
 
-/* Enters the task, and completes its future. `batch`, `context`: as in baton__run_watched. */
-BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
-                                  struct baton_task *task, struct baton__batch *batch, bool context)
+/* Enters the task, and completes its future. `self`: the calling thread. `resource`: the frame's.
+ * `batch`, `context`: as in baton__run_watched. */
+BATON_INLINE void baton__run_task(const struct baton__thread *self, struct baton__frame *frame,
+                                  struct baton_resource *resource, struct baton_task *task,
+                                  struct baton__batch *batch, bool context)
 {
 	int status = 0;
 
@@ -69,7 +72,7 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 		baton__run_with_future(frame, task);
 	else
 		status = task->_run(task); /* last touch of the task */
-	BATON__CHECKED(returned());
+	baton__guard_frame(self, frame);
 	BATON_PROBE(task__end, resource, status);
 	if (BATON_UNLIKELY(status))
 		(void)baton__task_failed(frame, task, status, false);

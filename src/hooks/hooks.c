@@ -119,16 +119,15 @@ static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 static int call_hook(const struct baton__batch *batch, int (*hook)(struct baton_resource *resource))
 {
 	struct baton_resource *resource = resource_of(batch);
+	const uintptr_t top = baton__self->top;
 	int status;
 
+	if (!batch->flushed)
+		return baton__context_hook(resource, hook);
 	if (!hook)
 		return 0;
-	if (batch->flushed)
-		return hook(resource);
-	baton__context_begin(resource);
 	status = hook(resource);
-	BATON__CHECKED(returned());
-	baton__context_end(resource);
+	baton__guard_returned(top);
 	return status;
 }
 
@@ -363,7 +362,7 @@ static void run_alone(struct baton__stay *stay, struct baton_task *task)
 	struct baton__batch batch;
 
 	init_batch(&batch, stay);
-	baton__run_task(&stay->frame, stay->frame.resource, task, &batch,
+	baton__run_task(baton__self, &stay->frame, stay->frame.resource, task, &batch,
 	                baton__has_context(stay->frame.resource));
 	(void)end_open(&batch);
 	stay->frame.batch = NULL;

@@ -23,6 +23,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "thread/thread.h"
+#include "core/guard.h"
 
 #include <ck_epoch.h>
 #include <ck_stack.h>
@@ -139,6 +140,7 @@ static void readers_left(void)
 
 BATON_EXPORT size_t baton_limbo_poll(struct baton_limbo *limbo)
 {
+	const uintptr_t top = baton__self->top;
 	ck_stack_t over = CK_STACK_INITIALIZER;
 	ck_stack_entry_t *next;
 
@@ -153,6 +155,7 @@ BATON_EXPORT size_t baton_limbo_poll(struct baton_limbo *limbo)
 
 		next = CK_STACK_NEXT(each);
 		reclaim((struct baton_retired *)(void *)entry); /* last touch */
+		baton__guard_returned(top);
 	}
 	return limbo->record->n_pending;
 }

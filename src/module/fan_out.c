@@ -27,6 +27,7 @@
 #include "base/checked.h"
 #include "base/futex.h"
 #include "base/refused.h"
+#include "core/guard.h"
 #include "core/label.h"
 #include "core/place.h"
 #include "core/run.h"
@@ -195,12 +196,14 @@ static void item_over(struct baton_continuation *continuation)
 static int call_fn(struct baton_fan_out *fan_out, struct item *item)
 {
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
+	const uintptr_t top = baton__self->top;
 	struct baton__carried carried;
 	int status;
 
 	if (BATON_UNLIKELY(fan_out->carried))
 		baton__carry_begin(&carried, fan_out->carried);
 	status = fan_out->options.fn(resource, fan_out->options.arg, index_of(fan_out, item));
+	baton__guard_returned(top);
 	if (BATON_UNLIKELY(fan_out->carried))
 		baton__carry_end(&carried);
 	if (status)

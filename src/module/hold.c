@@ -167,24 +167,11 @@ static void pass_on(struct baton_resource *resource, uint32_t how)
 
 /* ---- Hooks and context ---- */
 
-/* Calls batch_begin or batch_end (hooks.c). */
-static int hold_hook(struct baton_resource *resource, int (*hook)(struct baton_resource *resource))
-{
-	int status;
-
-	if (!hook)
-		return 0;
-	baton__context_begin(resource);
-	status = hook(resource);
-	baton__context_end(resource);
-	return status;
-}
-
 /* The thread has the baton. A status: batch_begin has failed. */
 static int begin_hold(struct baton_resource *resource, struct baton_hold *hold)
 {
 	if (baton__hooked(resource)) {
-		int status = hold_hook(resource, baton__config(resource)->batch_begin);
+		int status = baton__context_hook(resource, baton__config(resource)->batch_begin);
 
 		if (status)
 			return status;
@@ -207,7 +194,7 @@ static int end_hold(struct baton_hold *hold, uintptr_t *link)
 	if (how & INSIDE)
 		baton__context_leave(resource);
 	if (how & OPEN)
-		status = hold_hook(resource, baton__config(resource)->batch_end);
+		status = baton__context_hook(resource, baton__config(resource)->batch_end);
 	if (how & SPECIAL)
 		baton__stats_executed(baton__stats(resource));
 	hold->_resource = NULL;

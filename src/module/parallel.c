@@ -42,6 +42,7 @@
 #include "thread/node.h"
 #include "thread/thread.h"
 #include "core/callback.h"
+#include "core/guard.h"
 #include "wait/yield.h"
 #include "pool/pool.h"
 
@@ -153,9 +154,11 @@ static void run_chunks(struct parallel_loop *loop, bool may_leave)
 
 	/* Ends: each round takes a chunk of what is left. */
 	while ((size = take_chunk(loop, want, &begin))) {
+		const uintptr_t top = baton__self->top;
 		const int status = loop->fn(loop->arg, begin, begin + size);
 		const uint64_t now_ns = baton__now_ns();
 
+		baton__guard_returned(top);
 		if (BATON_UNLIKELY(status))
 			fail_loop(loop, status);
 		if (executor && executor->_ops->should_yield(executor))

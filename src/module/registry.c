@@ -37,6 +37,7 @@
 #include "base/platform.h"
 #include "base/refused.h"
 #include "thread/thread.h"
+#include "core/guard.h"
 #include "core/place.h"
 #include "module/kick.h"
 
@@ -343,6 +344,7 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 {
 	ck_hs_iterator_t iterator = CK_HS_ITERATOR_INITIALIZER;
 	struct baton_registry_entry *entry;
+	uintptr_t top;
 	bool more = true;
 	uint32_t calling_max;
 	int error = baton_epoch_enter();
@@ -354,11 +356,13 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 		return -EDEADLK;
 	}
 	calling_max = baton__weigh(baton__self, 1);
+	top = baton__self->top;
 	/* Ends: the iterator stays in the map in which it began. */
 	while (more && (entry = baton__nameset_next(&registry->names, &iterator))) {
 		if (!take_reference(entry))
 			continue;
 		more = visit(entry, arg);
+		baton__guard_returned(top);
 		error = baton_registry_unref(entry);
 		BATON_ASSERT(!error); /* the thread has its record */
 	}
