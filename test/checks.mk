@@ -185,7 +185,7 @@ build/semantic/reach/made: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps
 	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d) $(TESTED_SOURCES:%.c=build/semantic/explored/%.d)
 
 # Of libbaton-redis, the tests are linked anew with the object that has the fault.
-REDIS_WRAP := -Wl,--wrap=redisGetReply,--wrap=realloc
+REDIS_WRAP := -Wl,--wrap=redisGetReply,--wrap=realloc,--wrap=baton__redis_functions_text
 SEMANTIC_REDIS := $(patsubst %.c,build/%.o,$(wildcard test/redis/*.c) $(REDIS_SOURCES)) \
 	build/redis/functions.o $(TESTED:%=build/%)
 ifdef HAVE_REDIS

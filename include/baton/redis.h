@@ -46,6 +46,13 @@
  * which refuses each call that writes.) A server that evicts keys would lose tasks without a word:
  * see `may_evict`.
  *
+ * Upgrades: a program brings its own functions to the server, by a name that says their version.
+ * Programs of several versions serve one queue at the same time, so that they are exchanged one by
+ * one. A version that changes the schema of the queue's keys is refused (-EPROTO) until the older
+ * programs have drained the queue: no task waits or runs, and no note is left. From its first call
+ * then, the older programs are refused. Functions that no program calls any more do no harm; after
+ * FUNCTION FLUSH each program brings its own again.
+ *
  * Thread safety: none. One thread at a time uses a connection, and what was created with it.
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
  * longer after each failure, and gives up after `patience_ns`.
@@ -53,7 +60,7 @@
  *   -ECONNREFUSED  no server, or it takes no more clients, or is busy with a script, and the
  *                  patience is over (-ETIMEDOUT: it does not answer).
  *   -EACCES        the server wants a user or a password, or these are wrong, or may not do this.
- *   -EPROTO        the server's functions are those of another version of this library.
+ *   -EPROTO        the queue's keys are of another schema than this program's (see Upgrades).
  *   -EBADMSG       a key of the queue's name holds something else.
  *   -ENOMEM        this process has no memory left, or the server, which then takes no new tasks.
  *   -EMSGSIZE      the call would send more than BATON_REDIS_SIZE_MAX bytes, about.

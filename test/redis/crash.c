@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "crash.h"
 
+#include "companion/redis/redis.h"
+
 #include <hiredis/hiredis.h>
 
 #include <errno.h>
@@ -33,12 +35,14 @@ int __wrap_redisGetReply(redisContext *context, void **reply);
 
 int __wrap_redisGetReply(redisContext *context, void **reply)
 {
+	char library[BATON__REDIS_LIBRARY_SIZE];
 	char name[64];
 	bool concerned;
 	int done = 0;
 	int status;
 
-	snprintf(name, sizeof(name), "baton_%s\r\n", crash.function ? crash.function : "");
+	baton__redis_name_library(library);
+	snprintf(name, sizeof(name), "%s_%s\r\n", library, crash.function ? crash.function : "");
 	concerned =
 		crash.function && memmem(context->obuf, strlen(context->obuf), name, strlen(name));
 	reach(concerned, BEFORE);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include "companion/redis/redis.h"
+
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>
 
@@ -112,11 +114,26 @@ void server_stop(struct server *server)
 		fprintf(stderr, "%s is left\n", server->directory);
 }
 
+const char *server_library(void)
+{
+	static char library[BATON__REDIS_LIBRARY_SIZE];
+
+	baton__redis_name_library(library);
+	return library;
+}
+
 static redisReply *ask(const struct server *server, const char *format, va_list list)
 {
+	static const char call[] = "FCALL baton_";
 	struct redisContext *context = redisConnectUnix(server->socket);
-	redisReply *reply = redisvCommand(context, format, list);
+	char *own = NULL;
+	redisReply *reply;
 
+	if (strncmp(format, call, strlen(call)) == 0 &&
+	    asprintf(&own, "FCALL %s_%s", server_library(), format + strlen(call)) < 0)
+		abort();
+	reply = redisvCommand(context, own ? own : format, list);
+	free(own);
 	redisFree(context);
 	return reply;
 }

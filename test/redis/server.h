@@ -32,8 +32,12 @@ void server_kill(struct server *server);
 /* Ends it, and removes the directory. */
 void server_stop(struct server *server);
 
-/* A command of the test's own; the caller frees the reply. _number: an integer, or that of a text;
- * _text: of a status, an error, or a string, valid until the next call. */
+/* The name of the library of functions. */
+const char *server_library(void);
+
+/* A command of the test's own; "FCALL baton_" at its begin stands for this library's functions.
+ * The caller frees the reply. _number: an integer, or that of a text; _text: of a status, an error,
+ * or a string, valid until the next call. */
 struct redisReply *server_ask(const struct server *server, const char *format, ...);
 long long server_number(const struct server *server, const char *format, ...);
 const char *server_text(const struct server *server, const char *format, ...);

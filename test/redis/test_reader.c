@@ -36,7 +36,8 @@ static void have_effects(int first, int last)
 	for (int i = first; i <= last; i++) {
 		redisAppendCommand(context, "HSET {test}:task:%d token t", i);
 		redisAppendCommand(context, "HSET {test}:run %d 0:0:7:50:%d:one", i, i);
-		redisAppendCommand(context, "FCALL baton_effect 1 {test} %d 7 done-%d", i, i);
+		redisAppendCommand(context, "FCALL %s_effect 1 {test} %d 7 done-%d",
+		                   server_library(), i, i);
 	}
 	for (int i = 0; i < 3 * (last - first + 1); i++) {
 		redisReply *reply = NULL;

@@ -98,18 +98,6 @@ Test(refused, a_patience_without_end_does_not_end)
 	baton_redis_destroy(redis);
 }
 
-Test(refused, functions_of_another_version_are_not_called)
-{
-	struct baton_redis_options options = {.socket = server.socket};
-	char text[256];
-
-	server_text(&server, "FUNCTION LOAD %s",
-	            "#!lua name=baton\nredis.register_function{function_name='baton_version', "
-	            "callback=function() return 99 end, flags={'no-writes'}}");
-	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EPROTO);
-	cr_assert(strstr(text, "version 99") && strstr(text, "FUNCTION DELETE baton"), "%s", text);
-}
-
 Test(refused, a_server_without_functions_has_scripts)
 {
 	const char *const without[] = {

@@ -3,8 +3,10 @@
 -- and all that can be refused, and then writes, so that the change happens whole or not at all. A
 -- call that is repeated after a lost reply succeeds, and does its work no second time.
 --
--- redis_functions.c sets VERSION, and loads this text, remote.lua and names.lua as one library, or as
--- one script where the server has no functions. q is the queue's name in braces: one slot for all.
+-- redis_functions.c sets LIBRARY, its name, and loads this text, remote.lua and names.lua as one
+-- library, or as one script where the server has no functions. A program with another text has
+-- another library; names.lua says when both may use one queue. q is the queue's name in braces: one
+-- slot for all.
 --
 --   q:in               stream {id, number, kind}: arrivals
 --   q:queue            zset id -> number: the tasks that wait
@@ -26,7 +28,7 @@
 --                      effects are kept, and how many were dropped; how many tasks may wait, how
 --                      many bytes tasks may have, and how many they have; the queue's clock; how
 --                      many tasks of each kind wait, how many have ended, by how, and how often
---                      tasks waited again
+--                      tasks waited again; the schema of these keys
 --
 -- The queue's clock does not jump when the server's does: its time passes with the leader's sweeps,
 -- each of which says how long the leader, by its own clock, has waited since the last. Between two

@@ -108,7 +108,7 @@ static int send_call(const struct baton_redis *redis, struct redisContext *conte
 	if (call->function) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "baton_%s", call->function);
+		snprintf(name, sizeof(name), "%s_%s", redis->library, call->function);
 		baton__redis_add_text(&first, redis->as_scripts ? "EVALSHA" : "FCALL");
 		baton__redis_add_text(&first, redis->as_scripts ? redis->sha : name);
 		baton__redis_add_text(&first, "1");
@@ -374,6 +374,8 @@ BATON_EXPORT int baton_redis_create(const struct baton_redis_options *options,
 		return baton__redis_fail(new, -EINVAL, BATON__REDIS_UNKNOWN);
 	if (!baton__redis_is_name(new->options.queue))
 		return baton__redis_fail(new, -EINVAL, "the queue's name is not one");
+	new->functions = baton__redis_functions_text();
+	baton__redis_name_library(new->library);
 	/* Again: another process may have loaded the functions meanwhile. */
 	hold_sigpipe(&old);
 	for (int i = 0; i < 3 && error == BATON__REDIS_RETRY; i++) {

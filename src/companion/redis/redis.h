@@ -13,11 +13,10 @@
 #include <stdint.h>
 #include <sys/time.h>
 
-/* The version of the .lua files: raised with each change that earlier programs cannot work with. */
-#define BATON__REDIS_FUNCTIONS 6
-
 /* The text of the .lua files, in a C file that the Makefile generates. */
 extern const char baton__redis_functions[];
+
+#define BATON__REDIS_LIBRARY_SIZE 32
 
 /* Structs of hiredis, so that this header compiles without hiredis. */
 struct redisContext;
@@ -34,6 +33,8 @@ struct baton_redis {
 	uint64_t backoff_ns;
 	uint32_t reconnects; /* how often `reads` was connected again */
 	uint32_t unanswered; /* how often a call was sent, and its answer was lost */
+	const char *functions; /* their text */
+	char library[BATON__REDIS_LIBRARY_SIZE];
 	char sha[41];
 	char *key; /* the queue's name in braces */
 	char *options_text[9];
@@ -102,6 +103,10 @@ void baton__redis_free_tls(struct baton_redis *redis);
 
 /* ---- The functions on the server (redis_functions.c) ---- */
 
+/* The text of the .lua files. A function, so that a test has programs with another text. */
+const char *baton__redis_functions_text(void);
+/* The name of the library with this text. A function's name begins with it. */
+void baton__redis_name_library(char name[BATON__REDIS_LIBRARY_SIZE]);
 /* Connects for calls, and loads the functions on the server, where that is not done yet. */
 int baton__redis_ready(struct baton_redis *redis);
 

@@ -14,6 +14,11 @@
 
 #define KEY_SIZE (2 * BATON_REDIS_ID_MAX + 32)
 
+const char *baton__redis_functions_text(void)
+{
+	return baton__redis_functions;
+}
+
 void baton__redis_call_init(struct baton__redis_call *call, const char *function)
 {
 	*call = (struct baton__redis_call){.function = function};

@@ -32,6 +32,7 @@ static const struct {
 	{"EPARTITIONS", -EINVAL},
 	{"EREADERS", -EAGAIN},
 	{"EFULL", -EAGAIN},
+	{"ESCHEMA", -EPROTO},
 	{"EFOREIGN", -EBADMSG},
 	{"WRONGTYPE", -EBADMSG},
 	{"OOM", -ENOMEM},

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions on the server: whether it has them, and how it gets them.
+ * The functions on the server: whether it has them, and how it gets them. The name of the library,
+ * and of each function, says the version, and a checksum of the text. So programs with different
+ * texts use functions of their own on one server; names.lua says when they may use one queue.
  */
 #include "companion/redis/redis.h"
+
+#include <baton/version.h>
 
 #include <hiredis/hiredis.h>
 
@@ -16,36 +20,54 @@ static redisReply *command(struct baton_redis *redis, int argc, const char **arg
 	return redisCommandArgv(redis->calls, argc, argv, NULL);
 }
 
-/* The text to load: the line that names the library, VERSION, and the .lua files. */
-static char *library_text(bool as_script)
+/* FNV-1a. Two texts of one version that have the same sum are taken for one: 1 in 4 billion. */
+static uint32_t sum_of_text(const char *text)
 {
-	size_t size = strlen(baton__redis_functions) + 64;
-	char *text = malloc(size);
+	uint32_t sum = 2166136261;
 
-	if (text)
-		snprintf(text, size, "%slocal VERSION = %d\n%s",
-		         as_script ? "" : "#!lua name=baton\n", BATON__REDIS_FUNCTIONS,
-		         baton__redis_functions);
+	for (; *text; text++)
+		sum = (sum ^ (unsigned char)*text) * 16777619;
+	return sum;
+}
+
+void baton__redis_name_library(char name[BATON__REDIS_LIBRARY_SIZE])
+{
+	snprintf(name, BATON__REDIS_LIBRARY_SIZE, "baton_%d_%d_%08x", BATON_VERSION_MAJOR,
+	         BATON_VERSION_MINOR, sum_of_text(baton__redis_functions_text()));
+}
+
+/* The text to load: the line that names the library, LIBRARY, and the .lua files. */
+static char *library_text(const struct baton_redis *redis)
+{
+	char first[BATON__REDIS_LIBRARY_SIZE + 16] = "";
+	char *text;
+
+	if (!redis->as_scripts)
+		snprintf(first, sizeof(first), "#!lua name=%s\n", redis->library);
+	if (asprintf(&text, "%slocal LIBRARY = '%s'\n%s", first, redis->library,
+	             redis->functions) < 0)
+		return NULL;
 	return text;
 }
 
-static int load_text(struct baton_redis *redis, bool as_script)
+static int load_text(struct baton_redis *redis)
 {
-	const char *argv[] = {as_script ? "SCRIPT" : "FUNCTION", "LOAD", library_text(as_script)};
+	const char *argv[] = {redis->as_scripts ? "SCRIPT" : "FUNCTION", "LOAD", NULL};
+	char *text = library_text(redis);
 	redisReply *reply;
 	int error = 0;
 
-	if (!argv[2])
+	if (!text)
 		return baton__redis_fail(redis, -ENOMEM, "no memory");
+	argv[2] = text;
 	reply = command(redis, 3, argv);
-	free((char *)(uintptr_t)argv[2]);
+	free(text);
 	if (!reply)
 		return baton__redis_unreachable(redis, redis->calls);
-	if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists"))
-		error = BATON__REDIS_RETRY; /* another process was faster */
-	else if (reply->type == REDIS_REPLY_ERROR)
+	/* "already exists": another process was faster, with the same text. */
+	if (reply->type == REDIS_REPLY_ERROR && !strstr(reply->str, "already exists"))
 		error = baton__redis_refused(redis, reply);
-	else if (as_script)
+	else if (redis->as_scripts)
 		snprintf(redis->sha, sizeof(redis->sha), "%s", baton__redis_text(reply));
 	freeReplyObject(reply);
 	return error;
@@ -83,24 +105,21 @@ static int check_policy(struct baton_redis *redis)
 /* Does the server have our functions? Loads them if it has none. */
 static int load_functions(struct baton_redis *redis)
 {
-	const char *argv[] = {"FCALL", "baton_version", "0"};
-	redisReply *reply = command(redis, 3, argv);
-	char text[160];
+	char name[64];
+	const char *argv[] = {"FCALL", name, "1", redis->key};
+	redisReply *reply;
 	int error = 0;
 
+	snprintf(name, sizeof(name), "%s_version", redis->library);
+	reply = command(redis, 4, argv);
 	if (!reply)
 		return baton__redis_unreachable(redis, redis->calls);
-	if (reply->type == REDIS_REPLY_INTEGER && reply->integer != BATON__REDIS_FUNCTIONS) {
-		snprintf(text, sizeof(text),
-		         "the server's functions are version %lld, this program's %d: end the "
-		         "programs of that version, then FUNCTION DELETE baton",
-		         reply->integer, BATON__REDIS_FUNCTIONS);
-		error = baton__redis_fail(redis, -EPROTO, text);
-	} else if (reply->type == REDIS_REPLY_ERROR) {
+	if (reply->type == REDIS_REPLY_ERROR) {
 		redis->as_scripts = strncmp(reply->str, "ERR unknown command", 19) == 0;
-		error = redis->as_scripts ? 0 : baton__redis_refused(redis, reply);
-		if (error == BATON__REDIS_RETRY || redis->as_scripts)
-			error = load_text(redis, redis->as_scripts);
+		if (redis->as_scripts || strstr(reply->str, "Function not found"))
+			error = load_text(redis);
+		else
+			error = baton__redis_refused(redis, reply);
 	}
 	freeReplyObject(reply);
 	return error;

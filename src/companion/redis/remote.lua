@@ -16,7 +16,7 @@
 --   q:remote:effects   stream {name, task, epoch, data}
 --   q:remote:readers   hash name -> up to which effect the reader has acknowledged
 --   q:remote:numbers   hash: the number of partitions, how many were ever owned, the last epoch, the
---                      last renewal, the effects dropped
+--                      last renewal, the effects dropped, the schema of these keys
 --
 -- A partition is owned by the node that q:remote:owners names. A lease has no end on the server, and
 -- no key expires, so that no jump of the server's clock ends anything. Each renewal has a number. A
