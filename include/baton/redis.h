@@ -113,8 +113,20 @@ struct baton_redis_options {
 	const char *tls_key;
 	const char *tls_server_name;
 	uint64_t timeout_ns; /* for an answer, or a connect: 5 s */
-	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. */
+	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. A call that is to
+	 * outlast a fail-over needs more than the sentinels' `down-after-milliseconds`. */
 	uint64_t patience_ns;
+	/* How long create tries to connect. 0: once; BATON_NEVER: always. */
+	uint64_t create_patience_ns;
+	/*
+	 * Sentinels, in the place of socket, host and port: "host:port,host:port". (The port may be
+	 * left out: 26379. An address of IPv6 stands in brackets.) Each connect asks them, until
+	 * one answers, where the master is that they call `sentinel_master`: "mymaster".
+	 */
+	const char *sentinels;
+	const char *sentinel_master;
+	const char *sentinel_user; /* of the sentinels' ACL; TLS is as for the server */
+	const char *sentinel_password;
 	/*
 	 * Use a server that may delete keys when its memory is full: its maxmemory-policy, which
 	 * INFO tells, is not `noeviction`. It loses tasks, ends and effects, and nobody is told.
@@ -124,7 +136,7 @@ struct baton_redis_options {
 };
 
 /*
- * Connects, once, and loads the queue's functions if the server does not have them.
+ * Connects, and loads the queue's functions if the server does not have them.
  * Ownership: the caller destroys the connection, after what was created with it. If create fails
  * and *redis is not NULL, it holds the text of the error, and is to be destroyed too.
  * Errors: -EINVAL: the queue's name is empty, longer than 63 characters, or has characters other

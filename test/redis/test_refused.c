@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +83,53 @@ Test(refused, a_server_that_is_absent_or_wants_a_password_is_a_clear_error)
 	server_kill(&server);
 	cr_assert_eq(baton_redis_keep(redis, &task), -ECONNREFUSED, "the patience is over");
 	baton_redis_destroy(redis);
+}
+
+static void *create_patiently(void *error)
+{
+	struct baton_redis_options options = {.socket = server.socket,
+	                                      .create_patience_ns = BATON_NEVER};
+	struct baton_redis *redis;
+
+	*(int *)error = baton_redis_create(&options, &redis);
+	baton_redis_destroy(redis);
+	return NULL;
+}
+
+Test(refused, a_create_with_patience_waits_for_the_server)
+{
+	struct baton_redis_options options = {.socket = server.socket};
+	pthread_t thread;
+	char text[256];
+	int error = 1;
+
+	server_kill(&server);
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -ECONNREFUSED, "once");
+	options.create_patience_ns = 50 * MS;
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -ECONNREFUSED, "it is over");
+	cr_assert(strstr(text, "no Redis at"), "%s", text);
+	cr_assert_eq(pthread_create(&thread, NULL, create_patiently, &error), 0);
+	usleep(200000); /* some attempts */
+	server_restart(&server, NULL);
+	pthread_join(thread, NULL);
+	cr_assert_eq(error, 0);
+}
+
+Test(refused, sentinels_that_are_no_addresses)
+{
+	static const char *const lists[] = {"", ",", ":1", "a:", "a:0", "a:65536", "a:1x", "a:1,",
+	                                    "[::1", "[]:1", "[::1]x", "a:1,,b:1"};
+	struct baton_redis_options options = {0};
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		options.sentinels = lists[i];
+		cr_assert_eq(try_connect(&options, text, sizeof(text)), -EINVAL, "%s", lists[i]);
+		cr_assert(strstr(text, "sentinels"), "%s", text);
+	}
+	options.sentinels = "127.0.0.1:1,[::1]:1";
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -ECONNREFUSED, "%s", text);
+	cr_assert(strstr(text, "the sentinel ::1:1: no Redis at ::1:1: "), "%s", text);
 }
 
 Test(refused, a_patience_without_end_does_not_end)
@@ -332,11 +380,13 @@ Test(refused, a_server_that_takes_no_more_clients_is_tried_again)
 
 Test(refused, a_replica_is_read_only)
 {
-	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_options options = {.socket = server.socket, .patience_ns = 50 * MS};
+	struct baton_redis *redis;
 	struct baton_redis_task task = task_named("task", 0);
 	struct baton_redis_note note = {0};
 	struct pollfd readable = {.events = POLLIN};
 
+	cr_assert_eq(baton_redis_create(&options, &redis), 0);
 	cr_assert_eq(baton_redis_note_next(redis, &task, &note), 0);
 	readable.fd = baton_redis_fd(redis);
 	server_text(&server, "REPLICAOF 127.0.0.1 1");

@@ -144,13 +144,14 @@ static int await_reply(struct baton_redis *redis, const struct baton__redis_call
 	return status;
 }
 
+/* One attempt at a call; call NULL: to connect. */
 static int attempt(struct baton_redis *redis, const struct baton__redis_call *call,
                    redisReply **reply)
 {
 	int error = baton__redis_ready(redis);
 
 	*reply = NULL;
-	if (error)
+	if (error || !call)
 		return error;
 	errno = 0;
 	if (send_call(redis, redis->calls, call) != REDIS_OK ||
@@ -193,32 +194,44 @@ static int fail_call(struct baton_redis *redis, const struct baton__redis_call *
 	                                                  : "no memory");
 }
 
-int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, redisReply **reply)
+/* Attempts, with longer and longer pauses, until one has an answer, or the patience is over. */
+static int persist(struct baton_redis *redis, const struct baton__redis_call *call,
+                   uint64_t patience_ns, redisReply **answer)
 {
 	uint64_t begin = baton__redis_clock();
 	uint64_t backoff_ns = 0;
-	redisReply *answer = NULL;
 	sigset_t old;
-	int error = call->error ? fail_call(redis, call) : BATON__REDIS_RETRY;
+	int error = BATON__REDIS_RETRY;
 
-	if (call->connection && (!redis->calls || redis->connects != call->connection))
-		error = -ECONNRESET;
 	hold_sigpipe(&old);
-	/* Ends: with an answer, or when the patience is over. */
 	while (error == BATON__REDIS_RETRY) {
-		error = attempt(redis, call, &answer);
+		redis->elsewhere = false;
+		error = attempt(redis, call, answer);
 		if (error != BATON__REDIS_RETRY)
 			break;
-		if (redis->calls && redis->calls->err)
+		if (redis->calls && (redis->calls->err || redis->elsewhere))
 			baton__redis_disconnect(&redis->calls);
-		if (call->connection)
+		if (call && call->connection)
 			error = -ECONNRESET;
-		else if (baton__redis_clock() - begin >= redis->options.patience_ns)
-			error = strstr(redis->error, "not answer") ? -ETIMEDOUT : -ECONNREFUSED;
+		else if (baton__redis_clock() - begin >= patience_ns)
+			error = redis->gave_up;
 		else if (wait_ns(backoff_ns = longer(backoff_ns)) == -EINTR)
 			error = -EINTR;
 	}
 	release_sigpipe(&old);
+	return error;
+}
+
+static int do_patiently(struct baton_redis *redis, struct baton__redis_call *call,
+                        uint64_t patience_ns, redisReply **reply)
+{
+	redisReply *answer = NULL;
+	int error = call->error ? fail_call(redis, call) : 0;
+
+	if (call->connection && (!redis->calls || redis->connects != call->connection))
+		error = -ECONNRESET;
+	if (!error)
+		error = persist(redis, call, patience_ns, &answer);
 	free(call->text);
 	if (!reply)
 		freeReplyObject(answer);
@@ -227,16 +240,15 @@ int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, r
 	return error;
 }
 
+int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, redisReply **reply)
+{
+	return do_patiently(redis, call, redis->options.patience_ns, reply);
+}
+
 int baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call,
                          redisReply **reply)
 {
-	uint64_t patience_ns = redis->options.patience_ns;
-	int error;
-
-	redis->options.patience_ns = 0;
-	error = baton__redis_do(redis, call, reply);
-	redis->options.patience_ns = patience_ns;
-	return error;
+	return do_patiently(redis, call, 0, reply);
 }
 
 /* ---- The waiting read ---- */
@@ -336,6 +348,8 @@ static bool copy_options(struct baton_redis *redis, const struct baton_redis_opt
 		&redis->options.queue,    &redis->options.socket,   &redis->options.host,
 		&redis->options.user,     &redis->options.password, &redis->options.tls_ca,
 		&redis->options.tls_cert, &redis->options.tls_key,  &redis->options.tls_server_name,
+		&redis->options.sentinels, &redis->options.sentinel_master,
+		&redis->options.sentinel_user, &redis->options.sentinel_password,
 	};
 
 	if (options)
@@ -358,33 +372,39 @@ static bool copy_options(struct baton_redis *redis, const struct baton_redis_opt
 	return asprintf(&redis->key, "{%s}", redis->options.queue) > 0;
 }
 
+static int check_redis_options(struct baton_redis *redis)
+{
+	const struct baton_redis_options *options = &redis->options;
+
+	if (BATON__UNKNOWN(options))
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_UNKNOWN);
+	if (!baton__redis_is_name(options->queue))
+		return baton__redis_fail(redis, -EINVAL, "the queue's name is not one");
+	if (options->sentinels)
+		redis->sentinel_count = baton__redis_count_sentinels(options->sentinels);
+	if (options->sentinels && redis->sentinel_count == 0)
+		return baton__redis_fail(redis, -EINVAL, "the sentinels are not host:port,...");
+	return 0;
+}
+
 BATON_EXPORT int baton_redis_create(const struct baton_redis_options *options,
                                     struct baton_redis **redis)
 {
 	struct baton_redis *new = calloc(1, sizeof(*new));
-	sigset_t old;
-	int error = BATON__REDIS_RETRY;
+	redisReply *none;
+	int error;
 
 	*redis = new;
 	if (!new)
 		return -ENOMEM;
 	if (!copy_options(new, options))
 		return baton__redis_fail(new, -ENOMEM, "no memory");
-	if (options && BATON__UNKNOWN(options))
-		return baton__redis_fail(new, -EINVAL, BATON__REDIS_UNKNOWN);
-	if (!baton__redis_is_name(new->options.queue))
-		return baton__redis_fail(new, -EINVAL, "the queue's name is not one");
+	error = check_redis_options(new);
+	if (error)
+		return error;
 	new->functions = baton__redis_functions_text();
 	baton__redis_name_library(new->library);
-	/* Again: another process may have loaded the functions meanwhile. */
-	hold_sigpipe(&old);
-	for (int i = 0; i < 3 && error == BATON__REDIS_RETRY; i++) {
-		error = baton__redis_ready(new);
-		if (error && !new->calls)
-			break;
-	}
-	release_sigpipe(&old);
-	return error == BATON__REDIS_RETRY ? -ECONNREFUSED : error;
+	return persist(new, NULL, new->options.create_patience_ns, &none);
 }
 
 BATON_EXPORT void baton_redis_destroy(struct baton_redis *redis)

@@ -33,11 +33,15 @@ struct baton_redis {
 	uint64_t backoff_ns;
 	uint32_t reconnects; /* how often `reads` was connected again */
 	uint32_t unanswered; /* how often a call was sent, and its answer was lost */
+	int gave_up;         /* what a call returns that has no more patience */
+	bool elsewhere;      /* another server may take the call: connect anew */
+	uint32_t sentinel;   /* which of them is asked first */
+	uint32_t sentinel_count;
 	const char *functions; /* their text */
 	char library[BATON__REDIS_LIBRARY_SIZE];
 	char sha[41];
 	char *key; /* the queue's name in braces */
-	char *options_text[9];
+	char *options_text[13];
 	struct baton_redis_options options;
 	void *tls;
 	char error[256];
@@ -93,13 +97,38 @@ void baton__redis_unask(struct baton_redis *redis);
 /* An error that a later attempt may not have. */
 #define BATON__REDIS_RETRY 1
 
+/* Where a server is: socket, or host and port; and who wants what of it. */
+struct baton__redis_place {
+	const char *socket;
+	const char *host;
+	uint16_t port;
+	const char *user;
+	const char *password;
+	uint64_t timeout_ns;
+};
+
 struct timeval baton__redis_time(uint64_t ns);
+int baton__redis_open(struct baton_redis *redis, const struct baton__redis_place *place,
+                      struct redisContext **opened);
+/* Opens the queue's server, and disturbs no other connection. */
 int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected);
 void baton__redis_disconnect(struct redisContext **context);
 /* The error of a connection; the error of an error reply. Both functions keep the text. */
 int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context);
 int baton__redis_refused(struct baton_redis *redis, const struct redisReply *reply);
 void baton__redis_free_tls(struct baton_redis *redis);
+
+/* ---- Sentinels (redis_sentinel.c) ---- */
+
+#define BATON__REDIS_HOST_SIZE 256
+
+/* Returns how many addresses the list has; 0: it is not a list of addresses. */
+uint32_t baton__redis_count_sentinels(const char *list);
+/* Asks the sentinels where the master is. */
+int baton__redis_find_master(struct baton_redis *redis, char host[BATON__REDIS_HOST_SIZE],
+                             uint16_t *port);
+/* Is this server the master? One that the sentinels have named may not be it yet, or any more. */
+int baton__redis_check_role(struct baton_redis *redis, struct redisContext *context);
 
 /* ---- The functions on the server (redis_functions.c) ---- */
 

@@ -19,39 +19,48 @@
 
 /* ---- What the server says ---- */
 
+/* What a call does that gets an error. */
+enum answer {
+	FAILS,
+	TRIES_AGAIN,
+	CONNECTS_AGAIN, /* another server may be the master now */
+};
+
 static const struct {
 	const char *begins;
-	int error;
+	int error; /* of a call that tries again: when its patience is over */
+	enum answer answer;
 } refusals[] = {
-	{"ESTALE", -ESTALE},
-	{"EEXIST", -EEXIST},
-	{"ENOENT", -ENOENT},
-	{"EBUSY", -EBUSY},
-	{"EALREADY", -EALREADY},
-	{"ECLASS", -EINVAL},
-	{"EPARTITIONS", -EINVAL},
-	{"EREADERS", -EAGAIN},
-	{"EFULL", -EAGAIN},
-	{"ESCHEMA", -EPROTO},
-	{"EFOREIGN", -EBADMSG},
-	{"WRONGTYPE", -EBADMSG},
-	{"OOM", -ENOMEM},
-	{"READONLY", -EROFS},
-	{"NOAUTH", -EACCES},
-	{"WRONGPASS", -EACCES},
-	{"NOPERM", -EACCES},
-	{"ERR AUTH", -EACCES},
-	{"ERR invalid password", -EACCES},
-	{"LOADING", BATON__REDIS_RETRY},
-	{"BUSY ", BATON__REDIS_RETRY},
-	{"TRYAGAIN", BATON__REDIS_RETRY},
-	{"MASTERDOWN", BATON__REDIS_RETRY},
-	{"NOSCRIPT", BATON__REDIS_RETRY},
-	{"NOGROUP", BATON__REDIS_RETRY},
-	{"ERR Function not found", BATON__REDIS_RETRY},
-	{"ERR max number of clients", BATON__REDIS_RETRY},
+	{"ESTALE", -ESTALE, FAILS},
+	{"EEXIST", -EEXIST, FAILS},
+	{"ENOENT", -ENOENT, FAILS},
+	{"EBUSY", -EBUSY, FAILS},
+	{"EALREADY", -EALREADY, FAILS},
+	{"ECLASS", -EINVAL, FAILS},
+	{"EPARTITIONS", -EINVAL, FAILS},
+	{"EREADERS", -EAGAIN, FAILS},
+	{"EFULL", -EAGAIN, FAILS},
+	{"ESCHEMA", -EPROTO, FAILS},
+	{"EFOREIGN", -EBADMSG, FAILS},
+	{"WRONGTYPE", -EBADMSG, FAILS},
+	{"OOM", -ENOMEM, FAILS},
+	{"NOAUTH", -EACCES, FAILS},
+	{"WRONGPASS", -EACCES, FAILS},
+	{"NOPERM", -EACCES, FAILS},
+	{"ERR AUTH", -EACCES, FAILS},
+	{"ERR invalid password", -EACCES, FAILS},
+	{"BUSY ", -ECONNREFUSED, TRIES_AGAIN},
+	{"TRYAGAIN", -ECONNREFUSED, TRIES_AGAIN},
+	{"NOSCRIPT", -ECONNREFUSED, TRIES_AGAIN},
+	{"NOGROUP", -ECONNREFUSED, TRIES_AGAIN},
+	{"ERR Function not found", -ECONNREFUSED, TRIES_AGAIN},
+	{"ERR max number of clients", -ECONNREFUSED, TRIES_AGAIN},
+	{"LOADING", -ECONNREFUSED, CONNECTS_AGAIN},
+	{"MASTERDOWN", -ECONNREFUSED, CONNECTS_AGAIN},
+	{"READONLY", -EROFS, CONNECTS_AGAIN},
+	{"NOREPLICAS", -EROFS, CONNECTS_AGAIN},
 	/* A read that waited when the server became a replica. */
-	{"UNBLOCKED", BATON__REDIS_RETRY},
+	{"UNBLOCKED", -ECONNREFUSED, CONNECTS_AGAIN},
 };
 
 /* The errno of an error reply. */
@@ -68,9 +77,13 @@ int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
 		                  "until others are over");
 	if (strncmp(text, "MISCONF", 7) == 0)
 		return strstr(text, "No space left") ? -ENOSPC : -EIO;
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
-		if (strncmp(text, refusals[i].begins, strlen(refusals[i].begins)) == 0)
-			return refusals[i].error;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (strncmp(text, refusals[i].begins, strlen(refusals[i].begins)) != 0)
+			continue;
+		redis->gave_up = refusals[i].error;
+		redis->elsewhere = refusals[i].answer == CONNECTS_AGAIN;
+		return refusals[i].answer == FAILS ? refusals[i].error : BATON__REDIS_RETRY;
+	}
 	return -EIO;
 }
 
@@ -85,17 +98,19 @@ void baton__redis_disconnect(struct redisContext **context)
 
 int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context)
 {
-	const struct baton_redis_options *options = &redis->options;
 	const char *text = context ? context->errstr : "no memory";
 
-	if (context && context->err == REDIS_ERR_IO && errno == EAGAIN)
+	redis->gave_up = -ECONNREFUSED;
+	if (context && context->err == REDIS_ERR_IO && errno == EAGAIN) {
 		text = "it does not answer";
-	if (options->socket)
-		snprintf(redis->error, sizeof(redis->error), "no Redis at %s: %s", options->socket,
-		         text);
+		redis->gave_up = -ETIMEDOUT;
+	}
+	if (context && context->connection_type == REDIS_CONN_UNIX)
+		snprintf(redis->error, sizeof(redis->error), "no Redis at %s: %s",
+		         context->unix_sock.path, text);
 	else
-		snprintf(redis->error, sizeof(redis->error), "no Redis at %s:%u: %s", options->host,
-		         options->port, text);
+		snprintf(redis->error, sizeof(redis->error), "no Redis at %s:%d: %s",
+		         context ? context->tcp.host : "", context ? context->tcp.port : 0, text);
 	return BATON__REDIS_RETRY;
 }
 
@@ -113,17 +128,17 @@ static int say(struct baton_redis *redis, struct redisContext *context, int argc
 	return error;
 }
 
-static int log_in(struct baton_redis *redis, struct redisContext *context)
+static int log_in(struct baton_redis *redis, struct redisContext *context,
+                  const struct baton__redis_place *place)
 {
-	const struct baton_redis_options *options = &redis->options;
 	const char *argv[3] = {"AUTH"};
 	int argc = 1;
 
-	if (!options->password)
+	if (!place->password)
 		return 0;
-	if (options->user)
-		argv[argc++] = options->user;
-	argv[argc++] = options->password;
+	if (place->user)
+		argv[argc++] = place->user;
+	argv[argc++] = place->password;
 	return say(redis, context, argc, argv);
 }
 
@@ -177,25 +192,57 @@ struct timeval baton__redis_time(uint64_t ns)
 	};
 }
 
-int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected)
+int baton__redis_open(struct baton_redis *redis, const struct baton__redis_place *place,
+                      struct redisContext **opened)
 {
-	const struct baton_redis_options *options = &redis->options;
-	struct timeval timeout = baton__redis_time(options->timeout_ns);
+	struct timeval timeout = baton__redis_time(place->timeout_ns);
 	struct redisContext *context =
-		options->socket ? redisConnectUnixWithTimeout(options->socket, timeout)
-				: redisConnectWithTimeout(options->host, options->port, timeout);
+		place->socket ? redisConnectUnixWithTimeout(place->socket, timeout)
+			      : redisConnectWithTimeout(place->host, place->port, timeout);
 	int error = 0;
 
 	if (!context || context->err)
 		error = baton__redis_unreachable(redis, context);
 	if (!error && redisSetTimeout(context, timeout) != REDIS_OK)
 		error = baton__redis_unreachable(redis, context);
-	if (!error && wants_tls(options))
+	/* A read that waits learns so that the server's machine is gone. */
+	if (!error && !place->socket && redisEnableKeepAlive(context) != REDIS_OK)
+		error = baton__redis_unreachable(redis, context);
+	if (!error && wants_tls(&redis->options))
 		error = begin_tls(redis, context);
 	if (!error)
-		error = log_in(redis, context);
+		error = log_in(redis, context, place);
 	if (error)
 		baton__redis_disconnect(&context);
-	*connected = context;
+	*opened = context;
+	return error;
+}
+
+int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected)
+{
+	const struct baton_redis_options *options = &redis->options;
+	struct baton__redis_place place = {
+		.socket = options->socket,
+		.host = options->host,
+		.port = options->port,
+		.user = options->user,
+		.password = options->password,
+		.timeout_ns = options->timeout_ns,
+	};
+	char host[BATON__REDIS_HOST_SIZE];
+	int error = 0;
+
+	*connected = NULL;
+	if (options->sentinels) {
+		error = baton__redis_find_master(redis, host, &place.port);
+		place.socket = NULL;
+		place.host = host;
+	}
+	if (!error)
+		error = baton__redis_open(redis, &place, connected);
+	if (!error && options->sentinels)
+		error = baton__redis_check_role(redis, *connected);
+	if (error)
+		baton__redis_disconnect(connected);
 	return error;
 }

@@ -140,6 +140,9 @@ int baton__redis_ready(struct baton_redis *redis)
 	int error = 0;
 
 	if (!redis->calls) {
+		/* Another server may be the master now: the read must ask there, too. */
+		if (redis->connects > 0)
+			baton__redis_unask(redis);
 		redis->loaded = false;
 		error = baton__redis_connect(redis, &redis->calls);
 		redis->connects++;
