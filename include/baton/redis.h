@@ -183,6 +183,10 @@ struct baton_redis_task {
 	/* How long submit waits for room in a full queue. 0: it is refused at once. BATON_NEVER:
 	 * no end. */
 	uint64_t room_timeout_ns;
+	/* submit returns 0 when so many replicas of the server have the task, too: 0. It waits for
+	 * them at most replicas_timeout_ns: timeout_ns of the connection. */
+	uint32_t replicas;
+	uint64_t replicas_timeout_ns;
 	uint64_t _reserved[4];
 };
 
@@ -201,7 +205,8 @@ BATON_MUST_USE int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_N
  * Errors: -EEXIST: the id is another task's. -EINVAL: a bad id or token; no such class (before a
  * scheduler has led, a class below BATON_RULES_CLASSES_MAX is accepted, and may be denied later).
  * -EAGAIN: the queue is full (`queue_max`), also after room_timeout_ns; who waits for room asks
- * again several times a second, and gets it in no order.
+ * again several times a second, and gets it in no order. -ETIMEDOUT, too: the server has the task,
+ * but fewer replicas than `replicas` have it yet; to submit it again waits for them again.
  */
 BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
                                       const struct baton_redis_task *task) BATON_NONNULL;

@@ -39,7 +39,7 @@ static void pause_ms(long ms)
 
 static _Noreturn void run_server(const struct server *server, const char *const *arguments)
 {
-	const char *argv[48] = {"redis-server",    "--port",       "0",
+	const char *argv[64] = {"redis-server",    "--port",       "0",
 	                        "--unixsocket",    server->socket, "--dir",
 	                        server->directory, "--save",       "",
 	                        "--appendonly",    "yes",          "--appendfsync",

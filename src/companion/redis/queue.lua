@@ -28,7 +28,7 @@
 --                      effects are kept, and how many were dropped; how many tasks may wait, how
 --                      many bytes tasks may have, and how many they have; the queue's clock; how
 --                      many tasks of each kind wait, how many have ended, by how, and how often
---                      tasks waited again; the schema of these keys
+--                      tasks waited again; the schema of these keys; how many submits were repeated
 --
 -- The queue's clock does not jump when the server's does: its time passes with the leader's sweeps,
 -- each of which says how long the leader, by its own clock, has waited since the last. Between two
@@ -422,6 +422,8 @@ function F.submit(q, a)
 			call('ZSCORE', q .. ':queue', id) then
 		if call('TYPE', task).ok == 'hash' and call('HGET', task, 'token') == token or
 				call('TYPE', told).ok == 'stream' and last_note(q, id).token == token then
+			-- A WAIT that follows is about what this call has written.
+			call('HINCRBY', q .. ':numbers', 'repeated', 1)
 			return 0
 		end
 		refuse('EEXIST', 'a task with the id ' .. id .. ' is there already')

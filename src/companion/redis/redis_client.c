@@ -19,13 +19,16 @@
 #define KEEP_NS (600 * BATON_SECOND)
 #define ATTEMPTS 3
 #define READ_MS 10000
+#define MS (BATON_SECOND / 1000)
+/* The server refuses times that are much longer. */
+#define WAIT_MAX_NS (24 * 3600 * BATON_SECOND)
 /* A submitter that waits for room asks again so often. */
 #define ROOM_FIRST_NS (BATON_SECOND / 100)
 #define ROOM_MAX_NS (BATON_SECOND / 4)
 
 static uint64_t keep_ms(const struct baton_redis_task *task)
 {
-	uint64_t ms = (task->keep_ns ? task->keep_ns : KEEP_NS) / (BATON_SECOND / 1000);
+	uint64_t ms = (task->keep_ns ? task->keep_ns : KEEP_NS) / MS;
 
 	return ms > 0 ? ms : 1;
 }
@@ -39,7 +42,7 @@ static int check_task(struct baton_redis *redis, const struct baton_redis_task *
 	return 0;
 }
 
-static int submit_once(struct baton_redis *redis, const struct baton_redis_task *task)
+static int send_task(struct baton_redis *redis, const struct baton_redis_task *task)
 {
 	struct baton__redis_call call;
 
@@ -55,6 +58,53 @@ static int submit_once(struct baton_redis *redis, const struct baton_redis_task 
 		baton__redis_add(&call, task->files[i].data, task->files[i].size);
 	}
 	return baton__redis_do(redis, &call, NULL);
+}
+
+/* Waits until so many replicas have what this connection has written. */
+static int await_replicas(struct baton_redis *redis, const struct baton_redis_task *task)
+{
+	uint64_t asked_ns = task->replicas_timeout_ns ? task->replicas_timeout_ns
+						      : redis->options.timeout_ns;
+	uint64_t ns = asked_ns < WAIT_MAX_NS ? asked_ns : WAIT_MAX_NS;
+	struct baton__redis_call call;
+	redisReply *reply = NULL;
+	char text[96];
+	uint64_t have;
+	int error;
+
+	baton__redis_call_init(&call, NULL);
+	call.connection = redis->connects;
+	call.wait_ns = ns;
+	baton__redis_add_text(&call, "WAIT");
+	baton__redis_add_number(&call, task->replicas);
+	baton__redis_add_number(&call, ns / MS + 1); /* 0 has no end */
+	error = baton__redis_do(redis, &call, &reply);
+	have = baton__redis_number(reply);
+	freeReplyObject(reply);
+	if (error || have >= task->replicas)
+		return error;
+	snprintf(text, sizeof(text), "the task is on the server, but on %u of %u replicas only",
+	         (unsigned)have, task->replicas);
+	return baton__redis_fail(redis, -ETIMEDOUT, text);
+}
+
+/*
+ * WAIT is about the writes of its connection. When the connection is lost in between, the task is
+ * submitted again: the server may be another one. A submit of a task that is there already writes,
+ * too (queue.lua), so that the WAIT after it is about that task as well.
+ */
+static int submit_once(struct baton_redis *redis, const struct baton_redis_task *task)
+{
+	uint64_t begin = baton__redis_clock();
+	int error;
+
+	do {
+		error = send_task(redis, task);
+		if (!error && task->replicas > 0)
+			error = await_replicas(redis, task);
+	} while (error == -ECONNRESET &&
+	         baton__redis_clock() - begin < redis->options.patience_ns);
+	return error == -ECONNRESET ? redis->gave_up : error;
 }
 
 BATON_EXPORT int baton_redis_submit(struct baton_redis *redis, const struct baton_redis_task *task)
