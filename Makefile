@@ -17,7 +17,7 @@ CHECKING_FOLDERS := checked
 COMPANIONS := mainloop admission redis
 HEADERS_mainloop := mainloop
 HEADERS_admission := admission rules
-HEADERS_redis := redis remote
+HEADERS_redis := redis redis_stats remote
 # These need libbaton alone, and are tested with it.
 PLAIN_COMPANIONS := mainloop admission
 # So are the broker's; the files at its top are above all folders.

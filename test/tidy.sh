@@ -73,7 +73,7 @@ check_map() # map, headers...
 }
 headers=$(ls include/baton/*.h)
 for companion in $companions; do
-	own=$(listed "HEADERS_$companion" | sed 's|[a-z][a-z]*|include/baton/&.h|g')
+	own=$(listed "HEADERS_$companion" | sed 's|[a-z_][a-z_]*|include/baton/&.h|g')
 	check_map "src/companion/$companion/$companion.map" $own
 	headers=$(printf '%s\n' "$headers" $own | sort | uniq -u)
 done

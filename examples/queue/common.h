@@ -6,7 +6,7 @@
 #ifndef BATON_EXAMPLES_QUEUE_COMMON_H
 #define BATON_EXAMPLES_QUEUE_COMMON_H
 
-#include <baton/redis.h>
+#include <baton/redis_stats.h>
 #include <baton/timer.h>
 
 #include <getopt.h>

@@ -6,7 +6,7 @@
 #ifndef BATON_TEST_REDIS_SERVER_H
 #define BATON_TEST_REDIS_SERVER_H
 
-#include <baton/redis.h>
+#include <baton/redis_stats.h>
 #include <baton/timer.h>
 
 #include <sys/types.h>

@@ -9,6 +9,7 @@
 #define BATON_SRC_REDIS_H
 
 #include <baton/redis.h>
+#include <baton/redis_stats.h>
 
 #include <stdint.h>
 #include <sys/time.h>
