@@ -410,7 +410,10 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 		baton__future_fire(mine);
 }
 
-#define NOT_COUNTED "the future is your own memory: only those that the library made are counted"
+#define NOT_COUNTED                                                                                \
+	"the future is your own memory, or was given back: only those that the library made are "  \
+	"counted"
+#define NO_REFERENCE "there is no reference left: one unref too many"
 
 BATON_EXPORT struct baton_future *baton_future_ref(struct baton_future *future)
 {
@@ -418,22 +421,30 @@ BATON_EXPORT struct baton_future *baton_future_ref(struct baton_future *future)
 
 	BATON_REQUIRE(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED, NOT_COUNTED);
 	/* Relaxed: the caller has a reference, so no thread frees the future meanwhile. */
-	(void)add_relaxed(&counted->references, 1);
+	BATON_REQUIRE(add_relaxed(&counted->references, 1) > 0, NO_REFERENCE);
 	return future;
 }
 
 BATON_EXPORT void baton_future_unref(struct baton_future *future)
 {
 	struct baton__counted *counted = (struct baton__counted *)(void *)future;
+	uint32_t before;
 
 	BATON_REQUIRE(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED, NOT_COUNTED);
 	/* [future.reference] acquire: the use by threads that have dropped theirs; pairs with
 	 * [future.reference] below */
-	if (load_acquire(&counted->references) != 1 &&
-	    /* [future.reference] release: this thread's use; acquire: the use by the threads
-	     * before; pairs with [future.reference] above and in publish */
-	    sub_acq_rel(&counted->references, 1) != 1)
-		return;
+	if (load_acquire(&counted->references) == 1) {
+		/* Relaxed: no other thread has a reference. A further unref, and a ref, find the 0
+		 * until the node is used anew. */
+		store_relaxed(&counted->references, 0);
+	} else {
+		/* [future.reference] release: this thread's use; acquire: the use by the threads
+		 * before; pairs with [future.reference] above and in publish */
+		before = sub_acq_rel(&counted->references, 1);
+		BATON_REQUIRE(before > 0, NO_REFERENCE);
+		if (before > 1)
+			return;
+	}
 	/* [future.reference] release: all use from outside; pairs with [future.reference] in
 	 * publish, is_forgotten.
 	 * [future.final] acquire: the completer's touches, of which that CAS was the last; pairs

@@ -10,9 +10,9 @@
  *    future afterwards. So the thread that brings `left` to 0 may have the block freed. No
  *    continuation runs for an item that the submitter has run itself, and whose future no other
  *    thread has touched: the submitter counts these items down together, when it has submitted all.
- * fan_out.references: `references` counts the references from outside, and one reference of the
- *    countdown. The last unref frees the block. So the block exists until each item is over and the
- *    promise is complete.
+ * fan_out.references: `references` counts the references from outside, and has the bit COUNTDOWN
+ *    until the countdown is over. The thread that makes the word 0 frees the block. So the block
+ *    exists until each item is over and the promise is complete.
  * fan_out.continuation: The continuation is in an item's future before the submit, which spares a
  *    then(). No other thread cancels or chains that future.
  *
@@ -37,6 +37,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* In `references`: the countdown is not over. */
+#define COUNTDOWN 0x80000000U
+
+#define NO_REFERENCE "there is no reference left: one unref too many"
 
 struct item {
 	struct baton_task task;
@@ -84,22 +89,27 @@ static size_t index_of(const struct baton_fan_out *fan_out, const struct item *i
 BATON_EXPORT struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out)
 {
 	/* Relaxed: the caller has a reference, so no thread frees the fan-out meanwhile. */
-	(void)add_relaxed(&fan_out->references, 1);
+	BATON_REQUIRE(add_relaxed(&fan_out->references, 1) & ~COUNTDOWN, NO_REFERENCE);
 	return fan_out;
+}
+
+/* Gives up what `reference` stands for: 1, or COUNTDOWN. Returns the word before. */
+static uint32_t drop_reference(struct baton_fan_out *fan_out, uint32_t reference)
+{
+	/* [fan_out.reference] release: this thread's use; pairs with [fan_out.reference] below, in
+	 * the last one */
+	const uint32_t before = sub_acq_rel(&fan_out->references, reference);
+
+	/* [fan_out.reference] acquire, by the same operation: the use by other threads; pairs with
+	 * [fan_out.reference] above, in theirs */
+	if (before == reference)
+		free(fan_out);
+	return before;
 }
 
 BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
 {
-	uint32_t before;
-
-	/* [fan_out.reference] release: this thread's use; pairs with [fan_out.reference] below, in
-	 * the last unref */
-	before = sub_acq_rel(&fan_out->references, 1);
-	BATON_REQUIRE(before > 0, "there is no reference left: one unref too many");
-	/* [fan_out.reference] acquire, by the same operation: the use by other threads; pairs with
-	 * [fan_out.reference] above, in their unref */
-	if (before == 1)
-		free(fan_out);
+	BATON_REQUIRE(drop_reference(fan_out, 1) & ~COUNTDOWN, NO_REFERENCE);
 }
 
 /* Was the fan-out cancelled, or stopped by the outcome of an item? */
@@ -126,7 +136,7 @@ static void count_down(struct baton_fan_out *fan_out, uint32_t over)
 	/* Fails if the user has cancelled the promise. */
 	if (baton_future_complete(&fan_out->promise, status, fan_out))
 		(void)baton_future_complete(&fan_out->over, 0, NULL);
-	baton_fan_out_unref(fan_out); /* last touch */
+	(void)drop_reference(fan_out, COUNTDOWN); /* last touch */
 }
 
 /* Records the outcome of the first item that is not done. */
@@ -290,7 +300,7 @@ static struct baton_fan_out *create_fan_out(struct baton_resource *const *resour
 	fan_out->carried = baton__carried();
 	fan_out->count = count;
 	fan_out->stride = stride;
-	fan_out->references = 1; /* the countdown's */
+	fan_out->references = COUNTDOWN;
 	fan_out->left = (uint32_t)count + 1;
 	for (size_t i = 0; i < count; i++) {
 		struct item *item = item_at(fan_out, i);
@@ -381,7 +391,7 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	if (!fan_out)
 		return -ENOMEM;
 	if (result) {
-		fan_out->references = 2; /* unshared: nobody else has seen it yet */
+		fan_out->references++; /* unshared: nobody else has seen it yet */
 		*result = fan_out;
 	}
 	/* Relaxed, both: only this thread finds itself in `submitter`. */

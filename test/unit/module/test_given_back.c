@@ -1,202 +1,152 @@
 /* SPDX-License-Identifier: MIT */
-/* Each call of the modules gives back what it took from the heap, however the call ends. */
-#include "heap.h"
+/* What is counted is given back once too often: the process ends with a line. */
+#include "misuse.h"
 
 #include <baton/call.h>
 #include <baton/fan_out.h>
-#include <baton/group.h>
-#include <baton/label.h>
-#include <baton/lane.h>
-#include <baton/registry.h>
-#include <baton/suspend.h>
-#include <baton/undo.h>
+#include <baton/thread.h>
 
-static void *count(void *arg)
+static void *nothing(void *arg)
 {
-	++*(uint64_t *)arg;
 	return arg;
 }
 
-static int no_item(struct baton_resource *resource, void *arg, size_t index)
+static struct baton_future *async_at(struct baton_resource *resource)
 {
-	return 0;
-}
-
-static void fans_out(struct baton_resource *open, struct baton_resource *closed)
-{
-	struct baton_resource *resources[] = {open, closed, open};
-	struct baton_fan_out_options options = {.fn = no_item};
-	struct baton_fan_out *all;
-
-	MUST(baton_fan_out_submit(resources, 3, &options, NULL) == 0);
-	MUST(baton_fan_out_submit(resources, 3, &options, &all) == 0);
-	MUST(baton_fan_out_ref(all) == all);
-	MUST(baton_fan_out_wait(all) == 0);
-	baton_fan_out_unref(all);
-	(void)baton_fan_out_cancel(all);
-	baton_fan_out_unref(all);
-}
-
-static void is_refused(struct baton_resource *open, struct baton_resource *closed)
-{
-	struct baton_label label = BATON_LABEL_INIT;
 	struct baton_future *future;
-	uint64_t counter = 0;
 
-	MUST(baton_post(closed, count, &counter) == -EPIPE);
-	MUST(baton_post_with(closed, &(struct baton_call_options){.fn = count, .arg = &counter}) ==
-	     -EPIPE);
-	MUST(baton_post_with(closed, &(struct baton_call_options){.fn = count,
-	                                                          .arg = &counter,
-	                                                          .label = &label}) == -EPIPE);
-	MUST(baton_async(closed, count, &counter, &future) == -EPIPE);
-	MUST(baton_call(closed, count, &counter, NULL) == -EPIPE);
-	label.lane = BATON_LANES_MAX;
-	MUST(baton_post_with(open, &(struct baton_call_options){.fn = count,
-	                                                        .arg = &counter,
-	                                                        .label = &label}) == -EINVAL);
-	MUST(counter == 0);
+	MUST(baton_async(resource, nothing, NULL, &future) == 0);
+	return future;
 }
 
-static void groups(struct baton_resource *open, struct baton_resource *closed)
+static void future_twice(void)
 {
-	const uint64_t past = 1;
-	struct baton_group group = BATON_GROUP_INIT;
+	struct baton_future *future = async_at(&topic);
 
-	baton_group_enter(&group);
-	for (int i = 0; i < 3; i++)
-		MUST(baton_group_wait_until(&group, past) == -ETIMEDOUT);
-	baton_group_leave(&group);
-	MUST(baton_group_wait(&group) == 0);
+	baton_future_unref(future);
+	baton_future_unref(future);
 }
 
-static int no_undo(void *arg)
+static void *gives_back(void *future)
+{
+	MUST(baton_thread_attach() == 0);
+	baton_future_unref(future);
+	return NULL;
+}
+
+static void future_twice_by_two(void)
+{
+	struct baton_future *future = async_at(&topic);
+
+	thread_join(thread_start(gives_back, future));
+	baton_future_unref(future);
+}
+
+/* The other node keeps the parcel of the thread. */
+static void *gives_back_both(void *futures)
+{
+	struct baton_future **both = futures;
+
+	MUST(baton_thread_attach() == 0);
+	baton_future_unref(both[0]);
+	baton_future_unref(both[1]);
+	baton_future_unref(both[1]);
+	return NULL;
+}
+
+static void future_twice_elsewhere(void)
+{
+	struct baton_future *futures[] = {async_at(&topic), async_at(&topic)};
+
+	thread_join(thread_start(gives_back_both, futures));
+}
+
+static struct baton_manual *manual;
+static struct baton_resource_config config = {.capture_max = BATON_CAPTURE_NONE};
+static struct baton_resource later;
+
+/* Tasks of `later` wait. */
+static void begin_later(void)
+{
+	MUST(baton_manual_create(&manual) == 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&later, &config);
+}
+
+static void pending_future_twice(void)
+{
+	struct baton_future *future;
+
+	begin_later();
+	future = async_at(&later);
+	baton_future_unref(future);
+	baton_future_unref(future);
+}
+
+static void future_of_two_thrice(void)
+{
+	struct baton_future *future;
+
+	begin_later();
+	future = baton_future_ref(async_at(&later));
+	for (int i = 0; i < 3; i++)
+		baton_future_unref(future);
+}
+
+static void future_back_again(void)
+{
+	struct baton_future *future = async_at(&topic);
+
+	baton_future_unref(future);
+	(void)baton_future_ref(future);
+}
+
+static int run_item(struct baton_resource *resource, void *arg, size_t index)
 {
 	return 0;
 }
 
-static int open_status;
-
-static int logs(struct baton_task *task)
+static struct baton_fan_out *pending_fan_out(void)
 {
-	struct baton_undo_log log;
+	const struct baton_fan_out_options options = {.fn = run_item};
+	struct baton_resource *resources[] = {&later};
+	struct baton_fan_out *fan_out;
 
-	baton_undo_log_begin(&log);
-	for (int i = 0; i < 4; i++) {
-		struct baton_undo_mark mark = baton_undo_log_mark(&log);
-
-		MUST(baton_undo_log_add(&log, no_undo, NULL) == 0);
-		if (i == 2)
-			MUST(baton_undo_log_roll_back(&log, mark) == 0);
-	}
-	return baton_undo_log_end(&log, open_status);
+	begin_later();
+	MUST(baton_fan_out_submit(resources, 1, &options, &fan_out) == 0);
+	return fan_out;
 }
 
-static void undoes(struct baton_resource *open, struct baton_resource *closed)
+static void fan_out_twice(void)
 {
-	for (int status = 0; status < 2; status++) {
-		struct baton_task task = BATON_TASK_INIT(logs, NULL);
+	struct baton_fan_out *fan_out = pending_fan_out();
 
-		open_status = status;
-		MUST(baton_submit(open, &task) == 0);
-	}
+	baton_fan_out_unref(fan_out);
+	baton_fan_out_unref(fan_out);
 }
 
-static void suspends(struct baton_resource *open, struct baton_resource *closed)
+static void fan_out_back_again(void)
 {
-	struct baton_resource *set[] = {open, open};
-	struct baton_suspension suspensions[2] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT};
+	struct baton_fan_out *fan_out = pending_fan_out();
 
-	MUST(baton_resource_suspend(closed, suspensions) == -EPIPE);
-	MUST(baton_quiesce(set, 2, suspensions) == 0);
-	MUST(baton_quiesce_end(suspensions, 2) == 0);
-	MUST(baton_resource_suspend_lower(closed, suspensions) == -EPIPE);
-	MUST(baton_resource_suspend_lower(open, suspensions) == 0);
-	MUST(baton_resource_resume(suspensions) == 0);
-	/* The second waits for the first, and is withdrawn. */
-	for (int i = 0; i < 2; i++)
-		MUST(baton_resource_suspend(open, &suspensions[i]) == 0);
-	for (int i = 2; i-- > 0;)
-		MUST(baton_resource_resume(&suspensions[i]) == 0);
-	MUST(baton_resource_suspend(open, &suspensions[0]) == 0);
-	MUST(baton_resource_suspend_lower(open, &suspensions[1]) == 0);
-	for (int i = 2; i-- > 0;)
-		MUST(baton_resource_resume(&suspensions[i]) == 0);
+	baton_fan_out_unref(fan_out);
+	(void)baton_fan_out_ref(fan_out);
 }
 
-static uint64_t soon(void)
+#define NONE "there is no reference left"
+
+static const struct mistake mistakes[] = {
+	{future_twice, "baton_future_unref: " NONE},
+	{future_twice_by_two, "baton_future_unref: "},
+	{future_twice_elsewhere, "baton_future_unref: "},
+	{pending_future_twice, "baton_future_unref: " NONE},
+	{future_of_two_thrice, "baton_future_unref: " NONE},
+	{future_back_again, "baton_future_ref: " NONE},
+	{fan_out_twice, "baton_fan_out_unref: " NONE},
+	{fan_out_back_again, "baton_fan_out_ref: " NONE},
+};
+
+Test(given_back, too_often_is_named, .timeout = 60)
 {
-	return now_ns() + 30000;
-}
-
-/* A resource that stands still is awaited, called and posted to; some of that is cancelled. */
-static void waits(struct baton_resource *open, struct baton_resource *closed)
-{
-	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct baton_future *futures[3];
-	uint64_t counter = 0;
-	struct baton_call_options call = {.fn = count, .arg = &counter, .timeout_ns = 30000};
-
-	MUST(baton_resource_suspend(open, &suspension) == 0);
-	for (int i = 0; i < 3; i++)
-		MUST(baton_async(open, count, &counter, &futures[i]) == 0);
-	MUST(baton_future_cancel(futures[0]) == 0);
-	MUST(baton_future_wait_until(futures[1], soon()) == -ETIMEDOUT);
-	MUST(baton_resource_await_until(open, soon()) == -ETIMEDOUT);
-	MUST(baton_call_with(open, &call, NULL) == -ETIMEDOUT);
-	MUST(baton_post(open, count, &counter) == 0);
-	baton_future_unref(futures[1]);
-	MUST(baton_resource_resume(&suspension) == 0);
-	MUST(counter == 3);
-	MUST(baton_future_status(futures[2]) == 0);
-	baton_future_unref(futures[0]);
-	baton_future_unref(futures[2]);
-}
-
-static void names(struct baton_resource *open, struct baton_resource *closed)
-{
-	struct baton_registry_options options =
-		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
-	struct baton_registry_entry *entry, *found;
-	struct baton_registry *registry;
-
-	MUST(baton_registry_create(&options, &registry) == 0);
-	for (int i = 0; i < 2; i++) {
-		MUST(baton_registry_acquire(registry, "name", 4, &entry) == 0);
-		MUST(baton_registry_find(registry, "name", 4, &found) == 0);
-		MUST(baton_registry_unref(found) == 0);
-		MUST(!i || baton_registry_remove(entry) == 0);
-		MUST(baton_registry_unref(entry) == 0);
-	}
-	MUST(baton_registry_destroy(registry) == 0);
-}
-
-Test(given_back, is_what_each_call_took, .timeout = 20)
-{
-	static void (*const rows[])(struct baton_resource * open,
-	                            struct baton_resource * closed) = {
-		fans_out, is_refused, groups, undoes, suspends, waits, names};
-	struct baton_lane lane[2][BATON_LANES_MAX];
-	struct baton_lanes lanes[2];
-	struct baton_resource open = BATON_RESOURCE_INIT(NULL);
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
-
-	for (int i = 0; i < 2; i++) {
-		baton_lanes_init(&lanes[i], lane[i], i ? 1 : BATON_LANES_MAX, NULL);
-		baton_resource_set_lanes(i ? &closed : &open, &lanes[i]);
-	}
-	cr_assert_eq(baton_resource_close(&closed), 0);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		size_t before = 0;
-
-		/* The first rounds fill the thread's cache of nodes. */
-		for (int round = 0; round < 3000; round++) {
-			if (round == 1000)
-				before = heap_in_use();
-			rows[i](&open, &closed);
-		}
-		cr_assert(grown_less(before, 4096), "row %zu", i);
-	}
-	resource_end(&open);
-	resource_end(&closed);
+	mistakes_are_said(mistakes, sizeof(mistakes) / sizeof(*mistakes));
 }
