@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of what the library allocates: pools, executors, wheels of timers. */
+/* The checks of what the library allocates: pools, executors, wheels, limbos, boards, watchdogs. */
 #ifndef BATON_SRC_CHECKED_OWNED_H
 #define BATON_SRC_CHECKED_OWNED_H
 

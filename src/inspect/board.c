@@ -185,12 +185,14 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 	init_looks(board);
 	fill_in(board->file, lines);
 	link_board(board);
+	BATON__CHECKED(made(board, NULL, __func__));
 	*board_out = board;
 	return 0;
 }
 
 BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 {
+	BATON__CHECKED(owned(board, __func__));
 	if (baton__forked())
 		return;
 	/* Relaxed is enough: the count only finds misuse. The destroyer must know, by an order of
@@ -198,6 +200,7 @@ BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 	BATON_REQUIRE(load_acquire(&board->joined) == 0,
 	              "a resource or pool is still on the board: take it from there first, by "
 	              "baton_board_leave or baton_board_pool_leave");
+	BATON__CHECKED(ended(board, NULL, __func__));
 	unlink_board(board);
 	baton__trace_names_clear(board);
 	(void)munmap(board->file, board->size);

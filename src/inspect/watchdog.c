@@ -249,6 +249,7 @@ BATON_EXPORT int baton_watchdog_create(const struct baton_watchdog_options *opti
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
 		goto uncount;
+	BATON__CHECKED(made(watchdog, NULL, __func__));
 	*watchdog_out = watchdog;
 	return 0;
 uncount:
@@ -261,6 +262,7 @@ free:
 
 BATON_EXPORT void baton_watchdog_destroy(struct baton_watchdog *watchdog)
 {
+	BATON__CHECKED(owned(watchdog, __func__));
 	if (baton__forked())
 		return;
 	BATON_REQUIRE(!pthread_equal(pthread_self(), watchdog->thread),
@@ -272,6 +274,7 @@ BATON_EXPORT void baton_watchdog_destroy(struct baton_watchdog *watchdog)
 	store_release(&watchdog->stop, 1);
 	baton__futex_wake(&watchdog->stop, 1);
 	(void)pthread_join(watchdog->thread, NULL);
+	BATON__CHECKED(ended(watchdog, NULL, __func__));
 	baton__fork_losses_add(-1);
 	free(watchdog->found);
 	free(watchdog);

@@ -21,6 +21,7 @@
 #include <baton/task.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/platform.h"
 #include "thread/thread.h"
 #include "core/guard.h"
@@ -108,6 +109,7 @@ BATON_EXPORT int baton_limbo_create(struct baton_limbo **limbo)
 		free(created);
 		return -ENOMEM;
 	}
+	BATON__CHECKED(made(created, NULL, __func__));
 	*limbo = created;
 	return 0;
 }
@@ -140,6 +142,8 @@ static void readers_left(void)
 
 BATON_EXPORT size_t baton_limbo_poll(struct baton_limbo *limbo)
 {
+	BATON__CHECKED(owned(limbo, __func__));
+
 	const uintptr_t top = baton__self->top;
 	ck_stack_t over = CK_STACK_INITIALIZER;
 	ck_stack_entry_t *next;
@@ -162,11 +166,13 @@ BATON_EXPORT size_t baton_limbo_poll(struct baton_limbo *limbo)
 
 BATON_EXPORT void baton_limbo_destroy(struct baton_limbo *limbo)
 {
+	BATON__CHECKED(owned(limbo, __func__));
 	BATON_REQUIRE(!baton_epoch_inside(),
 	              "this thread is in a section, and would wait for itself: leave it first");
 	/* Ended by the threads that are in sections. Sections are short. */
 	while (baton_limbo_poll(limbo))
 		(void)sched_yield();
+	BATON__CHECKED(ended(limbo, NULL, __func__));
 	ck_epoch_unregister(limbo->record);
 	free(limbo);
 }

@@ -60,6 +60,11 @@ void name_freed(void);
 
 void mainloops_in_turn(void);
 void pool_after_destroy(void);
+void limbo_after_destroy(void);
+void board_destroyed_twice(void);
+void watchdog_destroyed_twice(void);
+void registry_destroyed_twice(void);
+void future_given_back_twice(void);
 void handed_to_a_dead_executor(void);
 void job_without_function(void);
 void timer_without_function(void);

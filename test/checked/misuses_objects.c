@@ -44,6 +44,59 @@ void pool_after_destroy(void)
 	(void)baton_pool_workers(pool);
 }
 
+void limbo_after_destroy(void)
+{
+	struct baton_limbo *limbo;
+
+	if (baton_limbo_create(&limbo))
+		return;
+	baton_limbo_destroy(limbo);
+	(void)baton_limbo_poll(limbo);
+}
+
+void board_destroyed_twice(void)
+{
+	struct baton_board *board;
+
+	if (baton_board_create(NULL, &board))
+		return;
+	baton_board_destroy(board);
+	baton_board_destroy(board);
+}
+
+void watchdog_destroyed_twice(void)
+{
+	struct baton_watchdog_options options = {.limit_ns = 0};
+	struct baton_watchdog *watchdog;
+
+	if (baton_board_create(NULL, &options.board) ||
+	    baton_watchdog_create(&options, &watchdog))
+		return;
+	baton_watchdog_destroy(watchdog);
+	baton_watchdog_destroy(watchdog);
+}
+
+void registry_destroyed_twice(void)
+{
+	const struct baton_registry_options options = {
+		.object_size = sizeof(struct baton_registry_entry)};
+	struct baton_registry *registry;
+
+	if (baton_registry_create(&options, &registry) || baton_registry_destroy(registry))
+		return;
+	BATON_IGNORE(baton_registry_destroy(registry));
+}
+
+void future_given_back_twice(void)
+{
+	struct baton_future *future;
+
+	if (baton_async(&topic, call_nothing, NULL, &future))
+		return;
+	baton_future_unref(future);
+	baton_future_unref(future);
+}
+
 void handed_to_a_dead_executor(void)
 {
 	topic_on_manual();
