@@ -32,8 +32,9 @@ extern "C" {
  * enter: begins a section of this thread. What the thread finds by acquire loads from here on stays
  * until the section's end, even if another thread retires it. Sections nest. Keep sections short:
  * while a section lasts, no memory that is retired during the section is freed, in any limbo of the
- * process. Do not wait in a section, nor run a task that may run other threads' tasks. A thread
- * does not end in a section (asserted). leave: ends the section.
+ * process. Do not wait in a section, nor run a task that may run other threads' tasks: the checked
+ * library stops a call, a hold and each wait in a section. A thread does not end in a section
+ * (asserted). leave: ends the section.
  *
  * Thread safety: any thread. Blocking: never.
  * Progress: wait-free, one atomic read-modify-write; a thread's first section allocates.

@@ -116,6 +116,8 @@ struct baton__checks {
 	             const struct baton_continuation *continuation, const char *function);
 	/* A call or a wait of this thread is refused, since it could never end. */
 	void (*deadlock)(void);
+	/* The function may wait. NULL: some function is about to. */
+	void (*may_wait)(const char *function);
 	/* The thread is about to wait. `for_ever`: without a deadline. */
 	void (*wait)(struct baton_future *future, bool for_ever, const char *function);
 };

@@ -307,6 +307,7 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
                             void **value)
 {
 	BATON__CHECKED(call(resource, fn, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	if (BATON_LIKELY(baton__bracket_bare(resource, fn, arg, value)))
 		return 0;
 	return BATON__ANSWER(resource, call_other(resource, fn, arg, value));
@@ -328,6 +329,7 @@ BATON_EXPORT int baton_call_with(struct baton_resource *resource,
                                  const struct baton_call_options *options, void **value)
 {
 	BATON__CHECKED(call_with(resource, options != NULL, __func__));
+	BATON__CHECKED(may_wait(__func__));
 
 	int error = baton__options_refused(options);
 

@@ -8,6 +8,7 @@
 #include "core/config.h"
 
 #include <baton/bound.h>
+#include <baton/epoch.h>
 #include <baton/hold.h>
 #include <baton/label.h>
 #include <baton/lane.h>
@@ -131,6 +132,14 @@ static void deadlock(void)
 		             "function must not wait; submit a task instead");
 }
 
+static void may_wait(const char *function)
+{
+	if (baton_epoch_inside())
+		BATON_MISUSE(function ? function : "a wait",
+		             "was called in a section of this thread (baton_epoch_enter), and may "
+		             "wait: no retired memory is freed meanwhile; leave the section first");
+}
+
 static void hold_given(struct baton_resource *resource, const struct baton_hold *hold,
                        const char *function)
 {
@@ -199,5 +208,6 @@ const struct baton__checks baton__checks = {
 	.then = then,
 	.answer = answer,
 	.deadlock = deadlock,
+	.may_wait = may_wait,
 	.wait = baton__check_wait,
 };

@@ -265,6 +265,7 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 BATON_EXPORT int baton_hold(struct baton_resource *resource, struct baton_hold *hold)
 {
 	BATON__CHECKED(hold(resource, hold, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	if (BATON_LIKELY(take_plain(resource, hold)))
 		return 0;
 	return BATON__ANSWER(resource, hold_other(resource, hold, BATON_FOREVER));
@@ -274,6 +275,7 @@ BATON_EXPORT int baton_hold_until(struct baton_resource *resource, struct baton_
                                   uint64_t deadline_ns)
 {
 	BATON__CHECKED(hold(resource, hold, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	return BATON__ANSWER(resource, hold_other(resource, hold, deadline_ns));
 }
 
@@ -369,6 +371,7 @@ BATON_EXPORT int baton_hold_many(struct baton_resource *const *resources, size_t
                                  struct baton_hold *holds)
 {
 	BATON__CHECKED(hold_many(resources, count, holds, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	return hold_many(resources, count, holds, BATON_FOREVER);
 }
 
@@ -376,5 +379,6 @@ BATON_EXPORT int baton_hold_many_until(struct baton_resource *const *resources, 
                                        struct baton_hold *holds, uint64_t deadline_ns)
 {
 	BATON__CHECKED(hold_many(resources, count, holds, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	return hold_many(resources, count, holds, deadline_ns);
 }

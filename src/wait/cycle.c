@@ -368,6 +368,7 @@ int baton__cycle_of_one(const struct baton_resource *resource)
 
 bool baton__must_not_wait(void)
 {
+	BATON__CHECKED(may_wait(NULL));
 	return BATON_UNLIKELY(baton__is_told(baton__self)) && baton__cycle_of_one(NULL);
 }
 

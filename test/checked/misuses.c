@@ -81,8 +81,8 @@ static const struct row {
             "do not use it"),
 	ROW(limbo_after_destroy, "baton_limbo_poll: ", "was ended by baton_limbo_destroy"),
 	ROW(board_destroyed_twice, "baton_board_destroy: ", "was ended by baton_board_destroy"),
-	ROW(watchdog_destroyed_twice, "baton_watchdog_destroy: ",
-            "was ended by baton_watchdog_destroy"),
+	ROW(watchdog_destroyed_twice,
+            "baton_watchdog_destroy: ", "was ended by baton_watchdog_destroy"),
 	ROW(registry_destroyed_twice, "is no resource any more"),
 	ROW(future_given_back_twice, "baton_future_unref: there is no reference left"),
 	ROW(handed_to_a_dead_executor, "baton_submit: \"topic/7\" is handed off to an executor",
@@ -119,6 +119,17 @@ static const struct row {
 	ROW(hold_copied, "baton_release: \"topic/7\" is not held by this hold here"),
 	ROW(hold_not_initialised, "baton_hold: \"topic/7\"", "not initialised", "BATON_HOLD_INIT"),
 	ROW(deinit_while_held, "baton_resource_deinit: \"topic/7\""),
+	ROW(section_call, "baton_call: was called in a section"),
+	ROW(section_call_with, "baton_call_with: was called in a section"),
+	ROW(section_hold, "baton_hold: was called in a section"),
+	ROW(section_hold_many, "baton_hold_many: was called in a section"),
+	ROW(section_future, "a wait: was called in a section"),
+	ROW(section_any, "a wait: was called in a section"),
+	ROW(section_all, "a wait: was called in a section"),
+	ROW(section_await, "a wait: was called in a section"),
+	ROW(section_group, "a wait: was called in a section"),
+	ROW(section_fan_out, "a wait: was called in a section"),
+	ROW(section_quiesce, "a wait: was called in a section"),
 	{"tasks_at_exit",
          tasks_at_exit,
          {"exit: \"topic/7\" still has 1 task", "by baton_submit", "close and await it"},
@@ -144,6 +155,7 @@ static const struct row {
 	{"refused_too_often", refused_too_often, {"257 lines"}, true},
 	{"refused_as_promised", refused_as_promised, {"calls refused"}, true},
 	{"refused_nothing", refused_nothing, {NULL}, true},
+	{"section_submits", section_submits, {NULL}, true},             /* no misuse */
 	{"again_with_statistics", again_with_statistics, {NULL}, true}, /* no misuse */
 	{"mainloops_in_turn", mainloops_in_turn, {NULL}, true},         /* no misuse */
 	{"used_within_a_batch", used_within_a_batch, {NULL}, true},     /* no misuse */

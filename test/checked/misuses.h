@@ -81,6 +81,20 @@ void result_outside_a_task(void);
 void tasks_at_exit(void);
 void suspended_at_exit(void);
 
+/* misuses_sections.c */
+void section_call(void);
+void section_call_with(void);
+void section_hold(void);
+void section_hold_many(void);
+void section_future(void);
+void section_any(void);
+void section_all(void);
+void section_await(void);
+void section_group(void);
+void section_fan_out(void);
+void section_quiesce(void);
+void section_submits(void);
+
 /* misuses_invalid.c: no misuses, but calls that a header promises to refuse */
 void refused_as_promised(void);
 void hold_outlives_task(void);
