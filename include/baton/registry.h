@@ -264,7 +264,8 @@ int baton_registry_remove(struct baton_registry_entry *entry) BATON_NONNULL;
  * once, an object that comes or goes meanwhile at most once. In a task of baton_registry_resource()
  * no object is made meanwhile: the walk is as if at one moment.
  *
- * Blocking: never. The walk is one epoch section: keep the visits short. Errors: no object is
+ * Blocking: never. The walk is one epoch section: keep the visits short, and let them wait for
+ * nothing. Errors: no object is
  * visited: see thread.h; -EDEADLK: calls have nested BATON_CALLING_MAX deep.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
