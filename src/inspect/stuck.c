@@ -219,6 +219,7 @@ struct described {
 	char maker[THREAD_TEXT + 32];
 	const char *own; /* "it has made itself, and that ", or "" */
 	char name[BATON_BOARD_NAME_MAX + 48];
+	const char *none;                      /* why the awaited resource runs nothing, or "" */
 	char holds[BATON_BOARD_NAME_MAX + 32]; /* the task in which the thread waits */
 };
 
@@ -235,8 +236,9 @@ static void describe_wait(const struct baton_stuck *stuck, const struct describe
 		               described->maker);
 	else if (stuck->kind == BATON_STUCK_RESOURCE)
 		(void)snprintf(message, BATON__MESSAGE_MAX,
-		               "thread %s%s waits since %.1f s for a task of %s", described->thread,
-		               described->holds, seconds, described->name);
+		               "thread %s%s waits since %.1f s for a task of %s%s",
+		               described->thread, described->holds, seconds, described->name,
+		               described->none);
 	else
 		(void)snprintf(message, BATON__MESSAGE_MAX,
 		               "thread %s%s waits since %.1f s for a task that is not submitted, "
@@ -244,10 +246,17 @@ static void describe_wait(const struct baton_stuck *stuck, const struct describe
 		               described->thread, described->holds, seconds);
 }
 
+/* Has the resource no task that waits or runs? A thread that waits for the resource waits for tasks
+ * that have left the runner. */
+static bool runs_none(const struct baton__board_line *line)
+{
+	return !load_relaxed(&line->stats._function) && !waiting_on(line);
+}
+
 void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file *file,
                        const struct baton__board_wait *wait, char message[BATON__MESSAGE_MAX])
 {
-	struct described described = {.own = ""};
+	struct described described = {.own = "", .none = ""};
 	char maker[THREAD_TEXT];
 
 	*stuck = (struct baton_stuck){
@@ -268,6 +277,9 @@ void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file
 	(void)snprintf(described.name, sizeof(described.name),
 	               stuck->resource[0] ? "\"%s\"" : "a resource that is not on the board",
 	               stuck->resource);
+	if (wait->line != UINT32_MAX && runs_none(&file->line[wait->line]))
+		described.none = ", which has none that waits or runs: a task has detached itself, "
+				 "and nobody has completed it";
 	/* The task in which the thread waits, if its resource is on the board. */
 	for (uint32_t i = 0; i < load_relaxed(&file->lines) && !described.holds[0]; i++)
 		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN &&

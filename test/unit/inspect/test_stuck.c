@@ -3,6 +3,7 @@
 #include "window_support.h"
 
 #include <baton/call.h>
+#include <baton/detach.h>
 #include <baton/hooks.h>
 #include <baton/lane.h>
 #include <baton/manual.h>
@@ -354,6 +355,44 @@ static int succeed(struct baton_task *task)
 {
 	(void)task;
 	return 0;
+}
+
+static struct baton_detached token = BATON_DETACHED_INIT;
+
+static int detaches(struct baton_task *task)
+{
+	return baton_detach(&token, BATON_DETACH_COUNTED);
+}
+
+static void *awaits(void *arg)
+{
+	MUST(baton_resource_await(&resource) == 0);
+	return arg;
+}
+
+Test(stuck, in_a_dump_an_await_for_a_task_that_has_detached_itself, .timeout = 10)
+{
+	struct baton_task task = BATON_TASK_INIT(detaches, NULL);
+	char text[2000];
+	pthread_t waiter;
+
+	begin(NULL);
+	joins();
+	cr_assert_eq(baton_submit(&resource, &task), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	waiter = thread_start(awaits, NULL);
+	/* Ended by the waiter's sleep. */
+	do {
+		baton_board_refresh(board);
+		dump(text, sizeof(text));
+	} while (!strstr(text, "for a task of"));
+	cr_assert(strstr(text, "for a task of \"topic\", which has none that waits or runs: a task "
+	                       "has detached itself, and nobody has completed it"),
+	          "%s", text);
+	cr_assert_eq(baton_detached_complete(&token, 0, NULL), 0);
+	thread_join(waiter);
+	baton_board_leave(board, &resource);
+	baton_board_destroy(board);
 }
 
 Test(stuck, in_a_dump_a_wait_for_a_task_that_nobody_submits, .timeout = 10)
