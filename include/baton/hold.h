@@ -57,7 +57,11 @@
  * behind a bound and suspensions, in lane 0. Before it sleeps the thread may drain the resource up
  * to its own place, if the resource is queued: as every wait without a deadline, this enters tasks
  * here. A wait with a deadline enters none. Whichever comes first decides between grant and
- * deadline: after a grant the result is 0.
+ * deadline: after a grant the result is 0. A function that runs here in the wait (one that this
+ * thread has put off, or a task of an executor that this thread alone drives) finds the resource as
+ * if this thread held it: each wait for it returns -EDEADLK, with a deadline too, and so does
+ * baton_try_call(). That holds also for the future of a task that comes before the hold: the baton
+ * may become this thread's before the function looks. Submits queue, as ever.
  *
  * Hooks, context. A hold is a batch of its own: the hold calls config->enter and batch_begin, the
  * release batch_end and leave, all on this thread.

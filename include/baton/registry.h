@@ -265,8 +265,8 @@ int baton_registry_remove(struct baton_registry_entry *entry) BATON_NONNULL;
  * no object is made meanwhile: the walk is as if at one moment.
  *
  * Blocking: never. The walk is one epoch section: keep the visits short, and let them wait for
- * nothing. Errors: no object is
- * visited: see thread.h; -EDEADLK: calls have nested BATON_CALLING_MAX deep.
+ * nothing. Errors: no object is visited: see thread.h; -EDEADLK: calls have nested
+ * BATON_CALLING_MAX deep.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
 BATON_MUST_USE int baton_registry_walk(struct baton_registry *registry,

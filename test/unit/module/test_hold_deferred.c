@@ -2,8 +2,10 @@
 /* What a thread that waits for a hold runs for others: not between the grant and the hold. */
 #include "fixture.h"
 
+#include <baton/call.h>
 #include <baton/detach.h>
 #include <baton/hold.h>
+#include <baton/suspend.h>
 
 #include "core/deferred.h"
 
@@ -165,6 +167,83 @@ Test(hold_deferred, a_task_that_is_driven_in_the_wait_cannot_wait_for_the_resour
 	cr_assert_eq(baton_submit_later(&other, &task), 0);
 	cr_assert_eq(baton_hold(&fix.resource, &hold), 0);
 	cr_assert_eq(call_status, -EDEADLK);
+	cr_assert_eq(baton_release(&hold), 0);
+	cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), 0);
+	thread_join(fix.occupant.thread);
+	resource_end(&other);
+	fixture_end();
+}
+
+/* What the function is answered; it runs before the grant. */
+struct answers {
+	struct baton_task task;
+	struct baton_task ahead;
+	struct baton_future future; /* of `ahead`, which waits before the hold */
+	struct baton_task queued;
+	int wait, wait_until, any, call, call_with, try_call, hold, await, quiesce, submit, post;
+	bool ran_ahead;
+};
+
+static int run_ahead(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+static int asks_in_the_wait(struct baton_task *task)
+{
+	struct answers *answers = baton_container_of(task, struct answers, task);
+	struct baton_resource *resource = &fix.resource;
+	struct baton_future *future = &answers->future;
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	const struct baton_call_options soon = {.fn = nothing, .timeout_ns = BATON_SECOND};
+
+	answers->ran_ahead = baton_future_is_complete(future);
+	answers->wait = baton_future_wait(future);
+	answers->wait_until = baton_future_wait_until(future, baton_after(BATON_SECOND));
+	answers->any = baton_future_wait_any(&future, 1, NULL);
+	answers->call = baton_call(resource, nothing, NULL, NULL);
+	answers->call_with = baton_call_with(resource, &soon, NULL);
+	answers->try_call = baton_try_call(resource, nothing, NULL, NULL);
+	answers->hold = baton_hold(resource, &hold);
+	answers->await = baton_resource_await(resource);
+	answers->quiesce = baton_quiesce(&resource, 1, &suspension);
+	answers->submit = baton_submit(resource, &answers->queued);
+	answers->post = baton_post(resource, nothing, NULL);
+	gate_open(&fix.occupant.leave);
+	return 0;
+}
+
+Test(hold_deferred, what_is_driven_in_the_wait_may_submit_and_waits_for_nothing_of_the_resource,
+     .timeout = 10)
+{
+	struct answers answers = {.future = BATON_FUTURE_INIT};
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct baton_resource other;
+
+	fixture_manual();
+	baton_resource_init(&other, &fix.config);
+	baton_task_init(&answers.task, asks_in_the_wait, NULL);
+	baton_task_init(&answers.ahead, run_ahead, &answers.future);
+	baton_task_init(&answers.queued, run_ahead, NULL);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &answers.ahead), 0);
+	cr_assert_eq(baton_submit_later(&other, &answers.task), 0);
+	cr_assert_eq(baton_hold(&fix.resource, &hold), 0);
+	cr_assert(!answers.ran_ahead, "the function has run before the grant");
+	cr_assert_eq(answers.wait, -EDEADLK);
+	cr_assert_eq(answers.wait_until, -EDEADLK);
+	cr_assert_eq(answers.any, -EDEADLK);
+	cr_assert_eq(answers.call, -EDEADLK);
+	cr_assert_eq(answers.call_with, -EDEADLK);
+	cr_assert_eq(answers.try_call, -EDEADLK);
+	cr_assert_eq(answers.hold, -EDEADLK);
+	cr_assert_eq(answers.await, -EDEADLK);
+	cr_assert_eq(answers.quiesce, -EDEADLK);
+	cr_assert_eq(answers.submit, 0);
+	cr_assert_eq(answers.post, 0);
+	cr_assert(baton_future_is_complete(&answers.future), "it came before the hold");
 	cr_assert_eq(baton_release(&hold), 0);
 	cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), 0);
 	thread_join(fix.occupant.thread);
