@@ -55,7 +55,9 @@
  * -EDEADLK.
  *
  * What a config names runs beside the same of other readers: `enter`, `leave`, `failed` and
- * `cancelled`. Tags, cancels and futures: as of any task. Limits: a worker's readers that run
+ * `cancelled`. Tags, cancels and futures: as of any task. But baton_resource_cancel_pending()
+ * cancels no reader that has been taken to run; and a wait for such a reader counts as a wait for
+ * the readers at work, when cycles of waits are looked for. Limits: a worker's readers that run
  * together count as one task. Statistics: as of any task; a board shows the function of the first
  * reader.
  *

@@ -26,6 +26,8 @@
  *    promise; a complete future; a resource that is queued, or shelved by another suspension, or
  *    whose holder is awake; a running task that is in no frame and in no batch. Once A waits for B,
  *    only the thread of B, which sleeps, can end that.
+ *    Exception: a reader that its leader has taken along (reader_party.c) needs a worker, or the
+ *    end of the leader's own reader. It counts as needing the latter: a worker may not come.
  * cycle.victim: Of the waits on a cycle at least one may be refused. Only a call whose task has
  *    been entered may not be refused. A cycle cannot consist of such calls alone: each of these
  *    tasks was entered before it submitted the next call, so each call would have come before

@@ -130,3 +130,33 @@ Test(reader_end, an_invitation_outlives_the_readers, .timeout = 20)
 		gate_pass(&looks[i].entered);
 	readers_end();
 }
+
+static int cancels_all(struct look *look)
+{
+	look->result = baton_resource_cancel_pending(&fix.resource);
+	return 0;
+}
+
+/* The pool's only worker has taken the first three. */
+Test(reader_end, a_cancel_of_all_that_waits_spares_readers_that_were_taken, .timeout = 20)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task writer = BATON_TASK_INIT(write_run, &future);
+	struct look looks[3];
+
+	fix.config.capture_max = 1;
+	fixture_pool(1);
+	looks_init(looks, 3, false);
+	looks[0].inside = cancels_all;
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &writer), 0);
+	release(&fix.occupant);
+	for (int i = 0; i < 3; i++)
+		gate_pass(&looks[i].entered);
+	cr_assert_eq(looks[0].result, 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+	readers_end();
+}
