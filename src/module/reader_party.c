@@ -17,7 +17,7 @@
  *    has the job. The job is in one place: only the thread that makes posted OUT from IDLE puts it
  *    into the queue.
  * party.next: Only the leader adds readers, when all former readers of the party have been taken.
- *    `tasks` does not change while the readers' word counts a reader of the party.
+ *    `tasks` and `executor` do not change while the readers' word counts a reader of the party.
  */
 #include "module/reader_party.h"
 
@@ -148,15 +148,16 @@ struct baton__party *baton__party_of(struct baton_readers *readers)
 {
 	struct baton__party *party = readers->_party;
 
-	if (party)
-		return party;
-	party = calloc(1, sizeof(*party));
-	if (!party)
-		return NULL;
-	baton_plain_job_init(&party->job, run_party_job, cancel_party_job);
-	party->readers = readers;
+	if (!party) {
+		party = calloc(1, sizeof(*party));
+		if (!party)
+			return NULL;
+		baton_plain_job_init(&party->job, run_party_job, cancel_party_job);
+		party->readers = readers;
+		readers->_party = party;
+	}
+	/* Not once for all: the default pool may have ended, and been made again. */
 	party->executor = baton__self->member;
-	readers->_party = party;
 	return party;
 }
 

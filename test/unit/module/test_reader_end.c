@@ -160,3 +160,46 @@ Test(reader_end, a_cancel_of_all_that_waits_spares_readers_that_were_taken, .tim
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	readers_end();
 }
+
+static int meets_another(struct look *look)
+{
+	atomic_fetch_add(&met, 1);
+	until_at_least(&met, 2);
+	look->result = 1;
+	return 0;
+}
+
+/* Each of the two is there only if a second worker has been asked. */
+static void expect_two_at_a_time(void)
+{
+	struct look looks[2];
+
+	atomic_store(&met, 0);
+	looks_init(looks, 2, false);
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 2; i++) {
+		looks[i].inside = meets_another;
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	}
+	release(&fix.occupant);
+	for (int i = 0; i < 2; i++)
+		gate_pass(&looks[i].entered);
+	cr_assert_eq(baton_resource_await(&fix.resource), 0);
+}
+
+Test(reader_end, a_default_pool_that_is_made_again_runs_them_side_by_side, .timeout = 20)
+{
+	struct baton_pool *other;
+	struct baton_pool *pool;
+
+	fix.config.capture_max = 1;
+	fixture_config();
+	expect_two_at_a_time();
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	cr_assert_eq(baton_pool_default_destroy(), 0);
+	other = pool_of(1); /* at the old one's place, maybe */
+	expect_two_at_a_time();
+	readers_end();
+	cr_assert_eq(baton_pool_destroy(other), 0);
+	cr_assert_eq(baton_pool_default_destroy(), 0);
+}
