@@ -244,6 +244,11 @@ SIM_SCRIPT(reader_close, 2, "the finaliser comes behind the last reader",
            "| A: attach; submit a = ok / closed | B: attach; submit b = ok / closed"
            "| close_then")
 
+SIM_SCRIPT(reader_closed, 1, "a closed resource refuses a reader, although one is at work",
+           "readers; reads a b"
+           "| a: start B | B: attach; submit b = closed"
+           "| works; later a; close; drive")
+
 SIM_SCRIPT(reader_close_await, 2, "await on the closed resource comes behind the last reader",
            "bare; readers; reads a b"
            "| a: start B | A: attach; submit a"

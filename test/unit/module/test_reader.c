@@ -154,6 +154,69 @@ Test(reader, a_worker_leads_while_another_runs_what_it_has_taken, .timeout = 20)
 	readers_end();
 }
 
+Test(reader, with_a_future_that_is_not_fresh_does_not_join, .timeout = 10)
+{
+	struct look looks[2];
+	pthread_t thread;
+
+	looks_init(looks, 2, false);
+	looks[0].stays = true;
+	thread = look_start(&looks[0]);
+	cr_assert_eq(look_submit(&looks[1]), 0);
+	cr_assert(looks[1].ran);
+	looks[1].ran = false;
+	cr_assert_eq(look_submit(&looks[1]), -EINVAL, "its future is complete");
+	cr_assert_not(looks[1].ran);
+	look_end(&looks[0], thread);
+	readers_end();
+}
+
+struct nest {
+	struct baton_task task;
+	struct baton_resource resource;
+	struct nest *next; /* NULL: submits the reader */
+	struct look *look;
+	bool ran;
+};
+
+static int nest_run(struct baton_task *task)
+{
+	struct nest *nest = baton_container_of(task, struct nest, task);
+
+	if (nest->next)
+		return baton_submit(&nest->next->resource, &nest->next->task);
+	BATON_IGNORE(look_submit(nest->look));
+	nest->ran = nest->look->ran;
+	return 0;
+}
+
+/* As any submit at the depth of BATON_NESTING_MAX captures. */
+Test(reader, joins_none_where_captures_have_nested_too_deep, .timeout = 10)
+{
+	struct nest nests[BATON_NESTING_MAX];
+	struct look looks[2];
+	pthread_t thread;
+
+	fixture_pool(1);
+	looks_init(looks, 2, false);
+	looks[0].stays = true;
+	thread = look_start(&looks[0]);
+	for (int i = 0; i < BATON_NESTING_MAX; i++) {
+		nests[i] = (struct nest){.look = &looks[1]};
+		baton_resource_init(&nests[i].resource, NULL);
+		baton_task_init(&nests[i].task, nest_run, NULL);
+		if (i > 0)
+			nests[i - 1].next = &nests[i];
+	}
+	cr_assert_eq(baton_submit(&nests[0].resource, &nests[0].task), 0);
+	cr_assert_not(nests[BATON_NESTING_MAX - 1].ran);
+	look_end(&looks[0], thread);
+	gate_pass(&looks[1].entered);
+	readers_end();
+	for (int i = 0; i < BATON_NESTING_MAX; i++)
+		resource_end(&nests[i].resource);
+}
+
 /* ---- One after the other ---- */
 
 static int is_alone(struct look *look)
