@@ -323,6 +323,24 @@ Test(reader_inside, a_cycle_through_the_older_of_two_sleeping_readers_is_refused
 	readers_end();
 }
 
+Test(reader_inside, a_wait_for_one_that_has_joined_closes_a_cycle, .timeout = 10)
+{
+	struct baton_hold hold = BATON_HOLD_INIT;
+	struct look looks[2];
+	pthread_t threads[2];
+
+	cr_assert_eq(baton_hold(&guarded, &hold), 0);
+	look_init(&looks[0], true);
+	threads[0] = look_start(&looks[0]);
+	threads[1] = ask(&looks[1], asks_guarded);
+	cr_assert_eq(baton_future_wait(&looks[1].future), -EDEADLK);
+	cr_assert_eq(baton_release(&hold), 0);
+	thread_join(threads[1]);
+	cr_assert_eq(looks[1].result, 0);
+	look_end(&looks[0], threads[0]);
+	readers_end();
+}
+
 /* ---- Misuse ---- */
 
 static int asserts_held(struct baton_task *task)
