@@ -217,6 +217,62 @@ Test(reader, joins_none_where_captures_have_nested_too_deep, .timeout = 10)
 		resource_end(&nests[i].resource);
 }
 
+static struct baton_plain_job start_job;
+
+/* On a worker of another pool: captures the resource, and comes to what waits then. */
+static void start_occupant(struct baton_plain_job *job)
+{
+	(void)job;
+	MUST(baton_submit(&fix.resource, &fix.occupant.task) == 0);
+}
+
+Test(reader, takes_no_others_along_on_a_worker_of_another_pool, .timeout = 20)
+{
+	struct baton_pool *other = pool_of(2);
+	struct look looks[2];
+
+	fixture_pool(1);
+	looks_init(looks, 2, true);
+	occupant_init(&fix.occupant, &fix.resource);
+	baton_plain_job_init(&start_job, start_occupant, NULL);
+	cr_assert_eq(baton_pool_submit(other, &start_job), 0);
+	gate_pass(&fix.occupant.entered);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	gate_open(&fix.occupant.leave);
+	gate_pass(&looks[0].entered);
+	cr_assert_eq(baton_readers_at_work(&readers), 1);
+	for (int i = 0; i < 2; i++)
+		gate_open(&looks[i].leave);
+	gate_pass(&looks[1].entered);
+	cr_assert_eq(baton_pool_destroy(other), 0);
+	readers_end();
+}
+
+static struct baton_readers strangers = BATON_READERS_INIT(&fix.resource);
+
+Test(reader, runs_beside_no_reader_of_other_readers, .timeout = 20)
+{
+	struct look looks[3];
+
+	fix.config.capture_max = 1;
+	fixture_pool(2);
+	looks_init(looks, 3, true);
+	read_task_init(&looks[1].read, &strangers, look_run, &looks[1].future);
+	occupy(&fix.occupant, &fix.resource);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(look_submit(&looks[i]), 0);
+	release(&fix.occupant);
+	for (int i = 0; i < 3; i++) {
+		gate_pass(&looks[i].entered);
+		cr_assert_eq(baton_readers_at_work(&readers), i != 1);
+		cr_assert_eq(baton_readers_at_work(&strangers), i == 1);
+		gate_open(&looks[i].leave);
+	}
+	readers_end();
+	baton_readers_deinit(&strangers);
+}
+
 /* ---- One after the other ---- */
 
 static int is_alone(struct look *look)
