@@ -95,6 +95,9 @@ void connection_option(struct baton_redis_options *options, int option, const ch
 	case OPTION_TLS_KEY:
 		options->tls_key = optarg;
 		break;
+	case OPTION_TLS_NAME:
+		options->tls_server_name = optarg;
+		break;
 	case OPTION_HELP:
 		fputs(help, stdout);
 		exit(0);

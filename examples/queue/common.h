@@ -42,6 +42,7 @@ enum {
 	OPTION_TLS_CA,
 	OPTION_TLS_CERT,
 	OPTION_TLS_KEY,
+	OPTION_TLS_NAME,
 	OPTION_HELP,
 };
 
@@ -56,6 +57,7 @@ enum {
 	{"tls-ca", required_argument, NULL, OPTION_TLS_CA},           \
 	{"tls-cert", required_argument, NULL, OPTION_TLS_CERT},       \
 	{"tls-key", required_argument, NULL, OPTION_TLS_KEY},         \
+	{"tls-name", required_argument, NULL, OPTION_TLS_NAME},       \
 	{"help", no_argument, NULL, OPTION_HELP},                     \
 	{NULL, 0, NULL, 0}
 /* clang-format on */
@@ -68,6 +70,7 @@ enum {
 	"  --user NAME             a user of its ACL\n"                                            \
 	"  --password-file FILE    the first line of this file (or $BATON_REDIS_PASSWORD)\n"       \
 	"  --tls-ca FILE --tls-cert FILE --tls-key FILE\n"                                         \
+	"  --tls-name NAME         what the server's certificate is for (the host)\n"              \
 	"  --help                  this text\n"
 
 /* Takes an option of the connection. Any other ends the program, with `help`. */

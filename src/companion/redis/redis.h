@@ -117,6 +117,8 @@ void baton__redis_disconnect(struct redisContext **context);
 /* The error of a connection; the error of an error reply. Both functions keep the text. */
 int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context);
 int baton__redis_refused(struct baton_redis *redis, const struct redisReply *reply);
+/* redis_tls.c. begin: fails by -EACCES if the server has no certificate for its name. */
+int baton__redis_begin_tls(struct baton_redis *redis, struct redisContext *context);
 void baton__redis_free_tls(struct baton_redis *redis);
 
 /* ---- Sentinels (redis_sentinel.c) ---- */

@@ -71,6 +71,21 @@ deep-redis: ## the same, each process struck in more places
 check-redis-asan: build/asan/redis/tests $(QUEUE) ## the same under AddressSanitizer, leaks included
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $<
 
+# The same with a hiredis that has TLS, which is got as source where Debian's has none.
+TLS_OF := build/hiredis
+check-redis-tls: $(QUEUE) | build/deps/redis build/redis/skew.so ## the same with TLS
+	$(call where,test/redis/tls.sh $(TLS_OF) 2>&1,later hiredis to be had,\
+		$(MAKE) --no-print-directory $(TLS_OF)/tests && \
+		TEST_ARGS='-j4 $(TEST_ARGS)' test/run.sh $@ $(TLS_OF)/tests)
+
+$(TLS_OF)/tests: $(REDIS_SOURCES) build/redis/functions.c $(REDIS_TESTS) $(TEST_SUPPORT) \
+		$(TESTED:%=build/%) $(wildcard src/companion/redis/*.h test/redis/*.h)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -isystem $(TLS_OF)/include $(filter-out -MMD -MP,$(BASE_FLAGS)) \
+		-Wno-unused-parameter -Wno-format-truncation -DBATON_BUILDING -iquote src \
+		-iquote test/unit $(REDIS_WRAP) -o $@ $(filter %.c %.a,$^) -L$(TLS_OF)/lib \
+		-lhiredis_ssl -lhiredis -lssl -lcrypto -lsqlite3 -lcriterion -lck
+
 check-redis-tsan: build/tsan/redis/tests $(QUEUE) ## the same under ThreadSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $<
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connecting: the connection itself, TLS, the password; and what the server's errors mean.
+ * Connecting: the connection itself, the password; and what the server's errors mean.
  */
 #include "companion/redis/redis.h"
 
 #include <baton/timer.h>
 
 #include <hiredis/hiredis.h>
-#if __has_include(<hiredis/hiredis_ssl.h>)
-#include <hiredis/hiredis_ssl.h>
-#define HAVE_TLS
-#endif
 
 #include <errno.h>
 #include <stdio.h>
@@ -142,43 +138,6 @@ static int log_in(struct baton_redis *redis, struct redisContext *context,
 	return say(redis, context, argc, argv);
 }
 
-#ifdef HAVE_TLS
-static int begin_tls(struct baton_redis *redis, struct redisContext *context)
-{
-	const struct baton_redis_options *options = &redis->options;
-	redisSSLContextError error = REDIS_SSL_CTX_NONE;
-
-	if (!redis->tls) {
-		redisInitOpenSSL();
-		redis->tls =
-			redisCreateSSLContext(options->tls_ca, NULL, options->tls_cert,
-		                              options->tls_key, options->tls_server_name, &error);
-	}
-	if (!redis->tls)
-		return baton__redis_fail(redis, -EINVAL, redisSSLContextGetError(error));
-	if (redisInitiateSSLWithContext(context, redis->tls) != REDIS_OK)
-		return baton__redis_unreachable(redis, context);
-	return 0;
-}
-void baton__redis_free_tls(struct baton_redis *redis)
-{
-	if (redis->tls)
-		redisFreeSSLContext(redis->tls);
-}
-#else
-void baton__redis_free_tls(struct baton_redis *redis)
-{
-	(void)redis;
-}
-
-static int begin_tls(struct baton_redis *redis, struct redisContext *context)
-{
-	(void)context;
-	return baton__redis_fail(redis, -ENOTSUP,
-	                         "this libbaton-redis was built with a hiredis without TLS");
-}
-#endif
-
 static bool wants_tls(const struct baton_redis_options *options)
 {
 	return options->tls_ca || options->tls_cert || options->tls_key || options->tls_server_name;
@@ -209,7 +168,7 @@ int baton__redis_open(struct baton_redis *redis, const struct baton__redis_place
 	if (!error && !place->socket && redisEnableKeepAlive(context) != REDIS_OK)
 		error = baton__redis_unreachable(redis, context);
 	if (!error && wants_tls(&redis->options))
-		error = begin_tls(redis, context);
+		error = baton__redis_begin_tls(redis, context);
 	if (!error)
 		error = log_in(redis, context, place);
 	if (error)
