@@ -65,7 +65,7 @@ static int make_context(struct baton_redis *redis)
 }
 
 /* The name, or address, that the server's certificate must have. NULL: none is known. */
-static const char *name_of(const struct baton_redis *redis, const struct redisContext *context)
+static const char *expected_name(const struct baton_redis *redis, const struct redisContext *context)
 {
 	if (redis->options.tls_server_name)
 		return redis->options.tls_server_name;
@@ -83,7 +83,7 @@ static bool expect_name(SSL *tls, const char *name)
 
 int baton__redis_begin_tls(struct baton_redis *redis, struct redisContext *context)
 {
-	const char *name = name_of(redis, context);
+	const char *name = expected_name(redis, context);
 	int error = redis->tls ? 0 : make_context(redis);
 	long verdict;
 	SSL *tls;
