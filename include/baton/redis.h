@@ -59,8 +59,7 @@
  * Each call that reaches the server may return one of these, and baton_redis_error() has its text:
  *   -ECONNREFUSED  no server, or it takes no more clients, or is busy with a script, and the
  *                  patience is over (-ETIMEDOUT: it does not answer).
- *   -EACCES        the server wants a user or a password, or these are wrong, or may not do this;
- *                  or its certificate is of another authority, or for another name.
+ *   -EACCES        user, password, a right (examples/queue/README.md) or the certificate is wrong.
  *   -EPROTO        the queue's keys are of another schema than this program's (see Upgrades).
  *   -EBADMSG       a key of the queue's name holds something else.
  *   -ENOMEM        this process has no memory left, or the server, which then takes no new tasks.
@@ -104,18 +103,14 @@ struct baton_redis_options {
 	const char *user;   /* with a password: a user of the server's ACL */
 	const char *password;
 	/*
-	 * TLS, if one of these is set. The server's certificate must be made by the authority, and
-	 * be for the server's name: else create() returns -EACCES, and sends no password.
-	 * TLS needs a hiredis with TLS (1.0 and later, hiredis_ssl.h), where this library is built:
-	 * Debian 12's hiredis 0.14 has none, and create() returns -ENOTSUP. Then let a tunnel
-	 * (stunnel, an ssh -L) end on this machine, and connect to the tunnel; or build this
-	 * library with a later hiredis.
+	 * TLS, if one of these is set. The certificate must be of the authority, and for the host
+	 * (or tls_server_name, which a unix socket needs): else -EACCES. It needs a hiredis with
+	 * TLS (1.0 and later), where this library is built: Debian 12's has none, and create()
+	 * returns -ENOTSUP. Then connect to the local end of a tunnel (stunnel, an ssh -L).
 	 */
-	const char *tls_ca;   /* file with the authority's certificate: the system's authorities */
+	const char *tls_ca;   /* file with the authority's certificate: those of the system */
 	const char *tls_cert; /* file with this program's certificate, and its key: none */
-	const char *tls_key;  /* file with the key, if it is in another one */
-	/* The name, or the address, that the certificate is for: the host. Over a unix socket it
-	 * must be set. */
+	const char *tls_key;
 	const char *tls_server_name;
 	uint64_t timeout_ns; /* for an answer, or a connect: 5 s */
 	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. A call that is to
@@ -144,10 +139,9 @@ struct baton_redis_options {
  * Connects, and loads the queue's functions if the server does not have them.
  * Ownership: the caller destroys the connection, after what was created with it. If create fails
  * and *redis is not NULL, it holds the text of the error, and is to be destroyed too.
- * Errors: -EINVAL: the queue's name is empty, longer than 63 characters, or has characters other
- * than letters, digits and "._-"; a file of a TLS option cannot be used. -ENOTSUP: a TLS option is
- * set, and this library was built without TLS; or the server may evict keys, and `may_evict` is not
- * set. The text says which.
+ * Errors: -EINVAL: the queue's name is empty, longer than 63 characters, or has not just letters,
+ * digits and "._-"; or a TLS file is bad. -ENOTSUP: a TLS option is set, and this library was built
+ * without TLS; or the server may evict keys, and `may_evict` is not set. The text says which.
  */
 BATON_MUST_USE int baton_redis_create(const struct baton_redis_options *options,
                                       struct baton_redis **redis) BATON_NONNULL_AT(2);

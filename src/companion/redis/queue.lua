@@ -178,13 +178,20 @@ end
 
 -- ---- Telling ----
 
--- If another program's key has the name of the notes, only the reader of the notes fails.
-local function note(q, id, what, value, text, epoch, ...)
-	local reply = redis.pcall('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*',
-		'what', what, 'value', value, 'text', text or '', 'epoch', epoch or '0', ...)
-	if type(reply) == 'table' and reply.err and not string.find(reply.err, 'WRONGTYPE') then
+-- A key whose name is from outside may be another program's: then nil, and nobody else fails.
+local function call_unless_foreign(...)
+	local reply = redis.pcall(...)
+	if type(reply) ~= 'table' or not reply.err then
+		return reply
+	end
+	if not string.find(reply.err, 'WRONGTYPE') then
 		error(reply)
 	end
+end
+
+local function note(q, id, what, value, text, epoch, ...)
+	call_unless_foreign('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*',
+		'what', what, 'value', value, 'text', text or '', 'epoch', epoch or '0', ...)
 end
 
 local function order(q, owner, what, id, epoch, value)
@@ -297,10 +304,10 @@ local function lose_backend(q, name)
 	if tasks == HELD or entries == PASSED then
 		call('ZADD', q .. ':backends', 0, name)
 	else
-		call('ZREM', q .. ':backends', name)
 		if call('EXISTS', q .. ':out') == 1 then
 			call('XGROUP', 'DELCONSUMER', q .. ':out', GROUP, name)
 		end
+		call('ZREM', q .. ':backends', name)
 	end
 	return 1 + tasks + entries
 end

@@ -43,6 +43,8 @@ static const struct {
 	{"NOAUTH", -EACCES, FAILS},
 	{"WRONGPASS", -EACCES, FAILS},
 	{"NOPERM", -EACCES, FAILS},
+	/* The same within a function, before Redis 7.2. */
+	{"ERR The user executing the script", -EACCES, FAILS},
 	{"ERR AUTH", -EACCES, FAILS},
 	{"ERR invalid password", -EACCES, FAILS},
 	{"BUSY ", -ECONNREFUSED, TRIES_AGAIN},

@@ -65,7 +65,8 @@ static int make_context(struct baton_redis *redis)
 }
 
 /* The name, or address, that the server's certificate must have. NULL: none is known. */
-static const char *expected_name(const struct baton_redis *redis, const struct redisContext *context)
+static const char *expected_name(const struct baton_redis *redis,
+                                 const struct redisContext *context)
 {
 	if (redis->options.tls_server_name)
 		return redis->options.tls_server_name;

@@ -45,7 +45,7 @@ end
 
 local function tell_node(r, node, ...)
 	-- A node that is gone has no stream; another program's key there hinders nobody else.
-	redis.pcall('XADD', r .. ':to:' .. node, 'NOMKSTREAM', '*', ...)
+	call_unless_foreign('XADD', r .. ':to:' .. node, 'NOMKSTREAM', '*', ...)
 end
 
 -- A stream that is full gets no more messages. Where one is dropped, 'lost' stands in the stream,
@@ -53,8 +53,8 @@ end
 -- node bounds their number.
 local function send_message(r, node, name, data)
 	local key = r .. ':to:' .. node
-	local unread = redis.pcall('XLEN', key)
-	if type(unread) ~= 'number' then
+	local unread = call_unless_foreign('XLEN', key)
+	if not unread then
 		return -- another program's key
 	end
 	if unread < TOLD then
