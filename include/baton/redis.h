@@ -25,33 +25,11 @@
  * Promise: an accepted task that is kept alive starts, unless it is denied or withdrawn first. A
  * task whose backend is lost starts again, until its attempts are used up. Its effect
  * (baton_redis_backend_effect) happens at most once. Not promised: that the job's own side effects
- * happen once; anything after an asynchronous failover of the server.
+ * happen once; what a fail-over loses (see below).
  *
- * Backlog: the server does one thing at a time. So no call of this library keeps it for long: a
- * call touches at most 500 tasks, however many wait. A new leader reads the waiting tasks in pages,
- * in the order of arrival, and starts tasks after the first page. Estimates are told after all
- * else, 10,000 a second at most; a task is told another one when it has moved by more than a tenth
- * of the wait. The server needs some 1 KB for a waiting task, the leader 500 bytes.
- *
- * Clocks: the server's clock may jump, or be another machine's after a fail-over. Leases and lives
- * are spans of the queue's own clock, which the leader's sweeps let pass, and which stands still
- * while nobody leads. A candidate leads when it has not seen a renewal for as long as the other's
- * lease lasts. No key expires. So a jump ends no lease and no life; a lease lasts at most one lease
- * of the scheduler longer. What remains: a read that waits when the clock is set back is given up
- * after `timeout_ns`, and then asked again; a server that loses its last second, and whose clock is
- * set back too, may give an epoch a second time.
- *
- * Memory: when the server has reached its `maxmemory`, submit returns -ENOMEM; all other calls
- * work, so that the queue drains, and takes tasks again. (Not so on a server older than Redis 7,
- * which refuses each call that writes.) A server that evicts keys would lose tasks without a word:
- * see `may_evict`.
- *
- * Upgrades: a program brings its own functions to the server, by a name that says their version.
- * Programs of several versions serve one queue at the same time, so that they are exchanged one by
- * one. A version that changes the schema of the queue's keys is refused (-EPROTO) until the older
- * programs have drained the queue: no task waits or runs, and no note is left. From its first call
- * then, the older programs are refused. Functions that no program calls any more do no harm; after
- * FUNCTION FLUSH each program brings its own again.
+ * What an operator needs, baton-redis-server(7) says: backlog, memory, clocks (no jump ends a lease
+ * or a life), upgrades, clusters, fail-over: with `sentinels` a call goes on with the new master;
+ * what a master acknowledged, and its replicas did not have yet, is lost then (see `replicas`).
  *
  * Thread safety: none. One thread at a time uses a connection, and what was created with it.
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
@@ -60,11 +38,12 @@
  *   -ECONNREFUSED  no server, or it takes no more clients, or is busy with a script, and the
  *                  patience is over (-ETIMEDOUT: it does not answer).
  *   -EACCES        user, password, a right (examples/queue/README.md) or the certificate is wrong.
- *   -EPROTO        the queue's keys are of another schema than this program's (see Upgrades).
+ *   -EPROTO        the queue's keys are of another schema than this program's.
  *   -EBADMSG       a key of the queue's name holds something else.
  *   -ENOMEM        this process has no memory left, or the server, which then takes no new tasks.
  *   -EMSGSIZE      the call would send more than BATON_REDIS_SIZE_MAX bytes, about.
- *   -EROFS         the server is a replica.
+ *   -EROFS         the server is a replica, or has too few replicas to write; the patience is over.
+ *   -EREMOTE       another node of a cluster has the queue's keys: set `host` and `port`.
  *   -ENOSPC, -EIO  the server cannot write to its disk. -EIO is also any other error of the server.
  *   -ESTALE        the caller's epoch is over: another one leads, or has the task.
  *   -EINTR         a signal came while the call waited to connect again.
@@ -113,8 +92,7 @@ struct baton_redis_options {
 	const char *tls_key;
 	const char *tls_server_name;
 	uint64_t timeout_ns; /* for an answer, or a connect: 5 s */
-	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. A call that is to
-	 * outlast a fail-over needs more than the sentinels' `down-after-milliseconds`. */
+	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. */
 	uint64_t patience_ns;
 	/* How long create tries to connect. 0: once; BATON_NEVER: always. */
 	uint64_t create_patience_ns;
