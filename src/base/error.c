@@ -41,6 +41,7 @@ static const char *const texts[] = {
 	[EPERM] = "this thread or process may not do that",
 	[EPIPE] = "the resource is closed",
 	[EPROTO] = "the other side speaks another version",
+	[EREMOTE] = "another machine has it",
 	[EROFS] = "it can only be read",
 	[ESHUTDOWN] = "it has been shut down",
 	[ESTALE] = "somebody else has taken over",

@@ -32,6 +32,10 @@ static const struct {
 	{"ENOENT", -ENOENT, FAILS},
 	{"EBUSY", -EBUSY, FAILS},
 	{"EALREADY", -EALREADY, FAILS},
+	{"MOVED", -EREMOTE, FAILS},
+	{"ASK", -EREMOTE, FAILS},
+	{"CROSSSLOT", -EREMOTE, FAILS},
+	{"CLUSTERDOWN", -ECONNREFUSED, TRIES_AGAIN},
 	{"ECLASS", -EINVAL, FAILS},
 	{"EPARTITIONS", -EINVAL, FAILS},
 	{"EREADERS", -EAGAIN, FAILS},
@@ -61,6 +65,23 @@ static const struct {
 	{"UNBLOCKED", -ECONNREFUSED, CONNECTS_AGAIN},
 };
 
+/* MOVED or ASK, the slot, and the node that has it. */
+static void name_slots_node(struct baton_redis *redis, const char *text)
+{
+	const char *slot = strchr(text, ' ');
+	const char *node = slot ? strchr(slot + 1, ' ') : NULL;
+	char said[sizeof(redis->error)];
+
+	if (strncmp(text, "CROSSSLOT", 9) == 0 || !node)
+		snprintf(said, sizeof(said), "a cluster refuses the queue's keys: %.150s", text);
+	else
+		snprintf(said, sizeof(said),
+		         "another node of the cluster has the queue's slot, or is getting it: set "
+		         "`host` and `port` to%.60s",
+		         node);
+	baton__redis_fail(redis, -EREMOTE, said);
+}
+
 /* The errno of an error reply. */
 int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
 {
@@ -78,6 +99,8 @@ int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		if (strncmp(text, refusals[i].begins, strlen(refusals[i].begins)) != 0)
 			continue;
+		if (refusals[i].error == -EREMOTE)
+			name_slots_node(redis, text);
 		redis->gave_up = refusals[i].error;
 		redis->elsewhere = refusals[i].answer == CONNECTS_AGAIN;
 		return refusals[i].answer == FAILS ? refusals[i].error : BATON__REDIS_RETRY;
