@@ -80,6 +80,18 @@ void connection_option(struct baton_redis_options *options, int option, const ch
 	case OPTION_PORT:
 		options->port = (uint16_t)atoi(optarg);
 		break;
+	case OPTION_SENTINELS:
+		options->sentinels = optarg;
+		break;
+	case OPTION_SENTINEL_MASTER:
+		options->sentinel_master = optarg;
+		break;
+	case OPTION_SENTINEL_PASSWORD_FILE:
+		options->sentinel_password = read_password(optarg);
+		break;
+	case OPTION_PATIENCE:
+		options->patience_ns = parse_seconds(optarg) + 1; /* 0 is a default */
+		break;
 	case OPTION_USER:
 		options->user = optarg;
 		break;
@@ -115,6 +127,10 @@ struct baton_redis *connect_or_die(const struct baton_redis_options *options)
 
 	if (!copy.password)
 		copy.password = getenv("BATON_REDIS_PASSWORD");
+	/* A fail-over takes longer than a restart. */
+	if (!copy.patience_ns)
+		copy.patience_ns = (copy.sentinels ? 60 : 10) * BATON_SECOND;
+	copy.create_patience_ns = copy.patience_ns;
 	error = baton_redis_create(&copy, &redis);
 	if (error && !redis)
 		die(EXIT_INTERNAL, "no memory");

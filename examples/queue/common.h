@@ -37,6 +37,10 @@ enum {
 	OPTION_SOCKET,
 	OPTION_HOST,
 	OPTION_PORT,
+	OPTION_SENTINELS,
+	OPTION_SENTINEL_MASTER,
+	OPTION_SENTINEL_PASSWORD_FILE,
+	OPTION_PATIENCE,
 	OPTION_USER,
 	OPTION_PASSWORD_FILE,
 	OPTION_TLS_CA,
@@ -52,6 +56,10 @@ enum {
 	{"socket", required_argument, NULL, OPTION_SOCKET},           \
 	{"host", required_argument, NULL, OPTION_HOST},               \
 	{"port", required_argument, NULL, OPTION_PORT},               \
+	{"sentinels", required_argument, NULL, OPTION_SENTINELS},     \
+	{"sentinel-master", required_argument, NULL, OPTION_SENTINEL_MASTER}, \
+	{"sentinel-password-file", required_argument, NULL, OPTION_SENTINEL_PASSWORD_FILE}, \
+	{"patience", required_argument, NULL, OPTION_PATIENCE},       \
 	{"user", required_argument, NULL, OPTION_USER},               \
 	{"password-file", required_argument, NULL, OPTION_PASSWORD_FILE}, \
 	{"tls-ca", required_argument, NULL, OPTION_TLS_CA},           \
@@ -66,6 +74,12 @@ enum {
 	"Where Redis is:\n"                                                                        \
 	"  --socket PATH           its unix socket; otherwise:\n"                                  \
 	"  --host NAME --port N    127.0.0.1, 6379\n"                                              \
+	"  --sentinels HOST:PORT,HOST:PORT\n"                                                      \
+	"                          or its sentinels, for a fail-over\n"                            \
+	"  --sentinel-master NAME  what they call it (mymaster)\n"                                 \
+	"  --sentinel-password-file FILE\n"                                                        \
+	"                          their password\n"                                               \
+	"  --patience SECONDS      how long to wait for it (10; with sentinels 60)\n"       \
 	"  --queue NAME            the queue's name (baton)\n"                                     \
 	"  --user NAME             a user of its ACL\n"                                            \
 	"  --password-file FILE    the first line of this file (or $BATON_REDIS_PASSWORD)\n"       \

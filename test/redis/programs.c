@@ -53,11 +53,12 @@ struct program launch(const char **words)
 	return self;
 }
 
-static struct program start_list(const char *socket, const char *name, va_list list)
+static struct program start_list(const char *socket, const char *patience, const char *name,
+                                 va_list list)
 {
-	const char *words[WORDS_MAX] = {name, "--socket", socket};
+	const char *words[WORDS_MAX] = {name, "--socket", socket, "--patience", patience};
 
-	for (int i = 3; i < WORDS_MAX - 1 && (words[i] = va_arg(list, const char *)); i++)
+	for (int i = 5; i < WORDS_MAX - 1 && (words[i] = va_arg(list, const char *)); i++)
 		;
 	return launch(words);
 }
@@ -69,7 +70,7 @@ struct program start(const char *name, ...)
 	va_list list;
 
 	va_start(list, name);
-	self = start_list(server.socket, name, list);
+	self = start_list(server.socket, "10", name, list);
 	va_end(list);
 	return self;
 }
@@ -81,7 +82,7 @@ struct program start_nowhere(const char *name, ...)
 	va_list list;
 
 	va_start(list, name);
-	self = start_list("/no/redis", name, list);
+	self = start_list("/no/redis", "0", name, list);
 	va_end(list);
 	return self;
 }

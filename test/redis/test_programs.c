@@ -190,6 +190,19 @@ Test(programs, without_redis_each_says_where_it_has_looked)
 	fails(&self, NO_REDIS, text);
 }
 
+Test(programs, a_server_that_comes_late_is_waited_for)
+{
+	struct program self;
+
+	server_kill(&server);
+	self = start_plain(1);
+	usleep(200000); /* some attempts */
+	server_restart(&server, NULL);
+	await_text(self.out, "leads");
+	kill(self.pid, SIGINT);
+	cr_assert_eq(await_end(&self), 0);
+}
+
 Test(programs, options_that_are_none)
 {
 	static const struct {
@@ -260,7 +273,7 @@ Test(programs, what_the_server_refuses_is_said_and_is_not_a_status_of_a_job)
 	fails(&self, NO_REDIS, "memory is full");
 	server_text(&server, "CONFIG SET maxmemory 0");
 	server_text(&server, "REPLICAOF 127.0.0.1 1");
-	self = start_plain(0);
+	self = start(all[0], "--patience", "0", "true", NULL);
 	fails(&self, NO_REDIS, "READONLY");
 	server_text(&server, "REPLICAOF NO ONE");
 	server_text(&server, "HSET {baton}:numbers schema 99");
