@@ -80,8 +80,8 @@
  *   - An answer for a node that was away for longer than keep_ns (the future fails with -ESTALE),
  *     or that has left (-ESHUTDOWN). The task is run all the same.
  *   - The last second of a server with `appendfsync everysec` that crashed, as far as its tasks'
- *     futures were complete: tasks without an answer are submitted again. Nor anything after an
- *     asynchronous failover of the server.
+ *     futures were complete: tasks without an answer are submitted again. The same of what a new
+ *     master does not have after a fail-over (baton-redis-server(7)).
  *   - Order between names.
  *
  * Cost: for each batch one round trip to submit, one to finish; an idle node calls three times in a
@@ -181,8 +181,8 @@ struct baton_remote_options {
 };
 
 /*
- * Joins the space: connects, once, and takes its share. A thread of its own then looks after
- * leases, reads, and sends.
+ * Joins the space: connects (`redis.create_patience_ns`), and takes its share. A thread of its own
+ * then looks after leases, reads, and sends.
  * Ownership: the caller destroys it. If create fails and *remote is not NULL, it holds the text of
  * the error, and is to be destroyed too.
  * Errors: those of baton_redis_create(). -EINVAL: the node's name, the lease or the number of

@@ -33,20 +33,20 @@ unsigned free_port(void)
 
 /* ---- Sentinels ---- */
 
-static pid_t start_sentinel(const struct watched *watched, int number, unsigned port)
+pid_t sentinel_start(const char *directory, int number, unsigned port, unsigned master)
 {
 	char path[96];
 	FILE *file;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "%s/sentinel%d.conf", watched->server[0].directory, number);
+	snprintf(path, sizeof(path), "%s/sentinel%d.conf", directory, number);
 	file = fopen(path, "w");
 	fprintf(file,
 	        "port %u\nbind 127.0.0.1\ndir %s\nlogfile sentinel%d.log\n"
 	        "sentinel monitor mymaster 127.0.0.1 %u 2\n"
 	        "sentinel down-after-milliseconds mymaster 1500\n"
 	        "sentinel failover-timeout mymaster 6000\n",
-	        port, watched->server[0].directory, number, watched->port[0]);
+	        port, directory, number, master);
 	fclose(file);
 	pid = fork();
 	if (pid == 0) {
@@ -135,7 +135,8 @@ void watched_start(struct watched *watched)
 		size_t end = strlen(watched->list);
 
 		sentinel[i] = free_port();
-		watched->sentinel[i] = start_sentinel(watched, i, sentinel[i]);
+		watched->sentinel[i] = sentinel_start(watched->server[0].directory, i, sentinel[i],
+		                                      watched->port[0]);
 		snprintf(watched->list + end, sizeof(watched->list) - end, "%s127.0.0.1:%u",
 		         i == 0 ? "" : ",", sentinel[i]);
 	}

@@ -17,6 +17,9 @@ struct watched {
 /* A port on which nobody listens now. */
 unsigned free_port(void);
 
+/* Starts a sentinel of the master on the port `master`, with its files in the directory. */
+pid_t sentinel_start(const char *directory, int number, unsigned port, unsigned master);
+
 void watched_start(struct watched *watched);
 void watched_stop(struct watched *watched);
 

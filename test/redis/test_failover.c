@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A master is lost, and its replica becomes master. */
+#include "nodes.h"
 #include "sentinels.h"
 
 #include <criterion/criterion.h>
@@ -89,6 +90,7 @@ Test(failover,
 	struct baton_redis_scheduler *scheduler = scheduler_on(leading);
 	struct baton_redis_backend *backend = backend_on(working, "one");
 	struct baton_redis_task task = task_named("safe0", 0);
+	long long repeated;
 
 	task.replicas = 1;
 	task.replicas_timeout_ns = 60 * BATON_SECOND;
@@ -103,8 +105,12 @@ Test(failover,
 	cr_assert_eq(baton_redis_submit(client, &task), -ETIMEDOUT);
 	cr_assert(strstr(baton_redis_error(client), "on 0 of 1 replicas"), "%s",
 	          baton_redis_error(client));
+	repeated = server_number(&watched.server[0], "HGET {test}:numbers repeated");
 	cr_assert_eq(baton_redis_submit(client, &task), -ETIMEDOUT, "again");
 	cr_assert_eq(baton_redis_submit(other, &task), -ETIMEDOUT, "also of another connection");
+	/* Each submit has written, which WAIT is about. */
+	cr_assert_geq(server_number(&watched.server[0], "HGET {test}:numbers repeated"),
+	              2 + repeated);
 	server_kill(&watched.server[0]);
 	kill(watched.server[1].pid, SIGCONT);
 
@@ -320,4 +326,33 @@ Test(failover, a_killed_master_loses_no_submit_that_a_replica_has)
 Test(failover, a_frozen_master_loses_no_submit_that_a_replica_has)
 {
 	lose_master(SIGSTOP);
+}
+
+Test(failover, a_space_goes_on_with_the_new_master)
+{
+	struct baton_remote_options options = {
+		.redis = {.sentinels = watched.list, .queue = "test"},
+		.node = "one",
+		.partitions = PARTITIONS,
+		.run = count,
+	};
+	struct baton_remote *remote;
+	struct question question;
+	int error;
+
+	cr_assert_eq(baton_remote_create(&options, &remote), 0, "%s", baton_remote_error(remote));
+	expect(remote, "a", "1");
+	while (server_number(&watched.server[1], "XLEN {test}:remote:effects") < 1)
+		usleep(1000);
+	server_kill(&watched.server[0]);
+	do {
+		usleep(10000);
+		error = ask(remote, &question, "a", "");
+	} while (error == -ECONNREFUSED || error == -ETIMEDOUT);
+	cr_assert_eq(error, 0);
+	cr_assert_eq(await(&question), 0);
+	cr_assert_str_eq(question.answer, "2");
+	expect(remote, "a", "3");
+	cr_assert_eq(server_number(&watched.server[1], "XLEN {test}:remote:effects"), 3);
+	baton_remote_destroy(remote);
 }

@@ -378,6 +378,33 @@ Test(refused, a_server_that_takes_no_more_clients_is_tried_again)
 	baton_redis_destroy(redis);
 }
 
+static void *submit_patiently(void *error)
+{
+	struct baton_redis_options options = {.socket = server.socket, .patience_ns = BATON_NEVER};
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis *redis;
+
+	*(int *)error = baton_redis_create(&options, &redis);
+	if (!*(int *)error)
+		*(int *)error = baton_redis_submit(redis, &task);
+	baton_redis_destroy(redis);
+	return NULL;
+}
+
+Test(refused, a_replica_that_becomes_master_takes_the_call)
+{
+	pthread_t thread;
+	int error = 1;
+
+	baton_redis_destroy(server_connect(&server)); /* it brings the functions */
+	server_text(&server, "REPLICAOF 127.0.0.1 1");
+	cr_assert_eq(pthread_create(&thread, NULL, submit_patiently, &error), 0);
+	usleep(200000); /* some attempts */
+	server_text(&server, "REPLICAOF NO ONE");
+	pthread_join(thread, NULL);
+	cr_assert_eq(error, 0);
+}
+
 Test(refused, a_replica_is_read_only)
 {
 	struct baton_redis_options options = {.socket = server.socket, .patience_ns = 50 * MS};
