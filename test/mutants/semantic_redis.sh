@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Builds one small fault into libbaton-redis, or into the functions that it gives the server, and
 # runs the tests of its half of the library: the queue's, or the remote resources'. Not run: the
-# matrices of processes that are killed, which take too long for each fault, and the programs of
-# examples/queue.
+# matrices of processes that are killed and the fail-overs, which take too long for each fault, and
+# the programs of examples/queue.
 #
 #	semantic_redis.sh NAME FILE FUNCTION LINE
 #
@@ -30,10 +30,11 @@ over()
 	exit 0
 }
 
+queue='functions|queue|lost|effect|refused|same|versions|elsewhere'
 case $base in
 remote*) suites='@(functions|remote|remote_much|remote_refused)/*' ;;
-queue.lua | redis_*) suites='@(functions|queue|lost|effect|refused|same|stats)/*' ;;
-*) suites='@(functions|queue|lost|effect|refused|same|remote|remote_much|remote_refused)/*' ;;
+queue.lua | redis_*) suites="@($queue|stats|cluster)/*" ;;
+*) suites="@($queue|remote|remote_much|remote_refused)/*" ;;
 esac
 
 # ---- Mutate, compile ----
