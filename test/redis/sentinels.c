@@ -12,23 +12,33 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TRIES 6000
 
-unsigned free_port(void)
+static bool is_free(unsigned port)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET};
-	socklen_t size = sizeof(address);
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	bool is;
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	/* The bus of a cluster has the port 10,000 above. */
-	do {
-		address.sin_port = htons((uint16_t)(20000 + random() % 30000));
-	} while (bind(fd, (struct sockaddr *)&address, size) < 0);
+	is = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
 	close(fd);
-	return ntohs(address.sin_port);
+	return is;
+}
+
+/* Below the ports that the system gives to connections, from 32768 on. The bus of a cluster's node
+ * has the port 10,000 above the node's. */
+unsigned free_port(void)
+{
+	unsigned port;
+
+	do
+		port = 10240 + (unsigned)random() % 12000;
+	while (!is_free(port) || !is_free(port + 10000));
+	return port;
 }
 
 /* ---- Sentinels ---- */
@@ -126,7 +136,7 @@ void watched_start(struct watched *watched)
 {
 	unsigned sentinel[SENTINELS];
 
-	srandom((unsigned)getpid());
+	srandom((unsigned)(getpid() ^ time(NULL)));
 	*watched = (struct watched){.port = {free_port(), free_port()}};
 	start_server(watched, 0, false, false);
 	start_server(watched, 1, true, false);

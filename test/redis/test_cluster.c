@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct server node[2];
@@ -26,7 +27,7 @@ static void await_node(int number, const char *command, const char *text)
 /* The first node has the lower half of the slots, the second the upper half. */
 static void start(void)
 {
-	srandom((unsigned)getpid());
+	srandom((unsigned)(getpid() ^ time(NULL)));
 	for (int i = 0; i < 2; i++) {
 		char text[16];
 		const char *const arguments[] = {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct server server[2];
@@ -85,7 +86,7 @@ Test(elsewhere, a_replica_that_a_sentinel_calls_a_master_gets_no_call)
 	const char *const arguments[] = {"--port", port, "--bind", "127.0.0.1", NULL};
 	struct baton_redis_options options = {.sentinels = list};
 	struct baton_redis *redis;
-	unsigned master = (srandom((unsigned)getpid()), free_port());
+	unsigned master = (srandom((unsigned)(getpid() ^ time(NULL))), free_port());
 	unsigned sentinel = free_port();
 	pid_t pid;
 	int error;
