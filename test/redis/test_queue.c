@@ -419,7 +419,7 @@ Test(queue, each_function_with_a_fence_refuses_an_old_epoch)
 		"FCALL baton_sweep 1 {test} 1 0-0 0-0 token 1000 1",
 		"FCALL baton_resign 1 {test} 1 token",
 		"FCALL baton_effect 1 {test} runs 1 data",
-		"FCALL baton_finish 1 {test} runs 1 0 exit",
+		"FCALL baton_finish 1 {test} runs 1 0 exit 1",
 	};
 	struct baton_redis_task tasks[2] = {task_named("runs", 2), task_named("waits", 2)};
 	struct baton_redis_order order;

@@ -180,7 +180,7 @@ Test(refused, a_server_without_functions_has_scripts)
 Test(refused, a_foreign_key_in_the_place_of_each_of_the_queues)
 {
 	static const char *const keys[] = {
-		"in", "queue", "run", "out", "done", "numbers", "backends", "effects", "epoch",
+		"in", "queue", "run", "out", "done", "numbers", "backends", "effects", "kept",
 	};
 	struct baton_redis *redis = server_connect(&server);
 	struct baton_redis_task task = task_named("task", 0);

@@ -77,7 +77,7 @@ static const struct {
          "FCALL baton_effect 1 {test} id 5 data"},
 	{{"FCALL baton_submit 1 {test} id token 1 60000 2 command",
           "HSET {test}:run id 1:1:5:50:1:one", "ZREM {test}:queue id", "SADD {test}:held:one id"},
-         "FCALL baton_finish 1 {test} id 5 0 reason data"},
+         "FCALL baton_finish 1 {test} id 5 0 reason 1 data"},
 	{{"FCALL baton_submit 1 {test} id token 1 60000 2 command",
           "HSET {test}:run id 1:1:5:50:1:one", "ZREM {test}:queue id", "SADD {test}:held:one id"},
          "FCALL baton_leave 1 {test} one"},

@@ -11,7 +11,7 @@
 -- A queue of a former schema is taken over when it is drained, and refused until then. A space never
 -- drains, since its names have states: a change of its schema must bring functions that convert it.
 
-local SCHEMA, REMOTE_SCHEMA = 1, 1
+local SCHEMA, REMOTE_SCHEMA = 2, 1
 
 -- A queue that is drained gets the new schema. Its effects, readers, epochs and counters stay.
 local function take_over(q)
@@ -55,10 +55,17 @@ local function keys_of(name, q, args)
 	return q, SCHEMA
 end
 
+local function text_of(failure)
+	return type(failure) == 'table' and failure.err or tostring(failure)
+end
+
 local function run(name, keys, args)
+	local types = string.sub(name, 1, 7) == 'remote_' and REMOTE_TYPES or TYPES
 	local good, result = pcall(function()
 		local r, schema = keys_of(name, keys[1], args)
-		check_types(keys[1], string.sub(name, 1, 7) == 'remote_' and REMOTE_TYPES or TYPES)
+		if not FREQUENT[name] then
+			check_types(keys[1], types)
+		end
 		local writes = name ~= 'stats'
 		local fresh = check_schema(r, schema, r == keys[1], writes)
 		local answer = F[name](keys[1], args)
@@ -70,7 +77,12 @@ local function run(name, keys, args)
 	if good then
 		return result
 	end
-	return redis.error_reply(type(result) == 'table' and result.err or tostring(result))
+	-- Redis does not say which key it is.
+	if string.find(text_of(result), 'WRONGTYPE') then
+		local fits, foreign = pcall(check_types, keys[1], types)
+		result = fits and result or foreign
+	end
+	return redis.error_reply(text_of(result))
 end
 
 -- While the library loads, Redis offers little of Lua: no pairs, no redis.call.

@@ -21,9 +21,7 @@
 --   q:lease:scheduler  token:lease:renewals of the scheduler that leads; q:epoch: its epoch
 --   q:held:N           set: the ids that q:run gives to backend N
 --   q:backends         zset name -> when its lease ends, in ms of the queue's clock
---   q:backend:N        hash: its address
 --   q:kept             zset id -> until when its submitter keeps it, in ms of the queue's clock
---   q:sizes            hash id -> bytes of command and files, of each task that is not over
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes, how many
 --                      effects are kept, and how many were dropped; how many tasks may wait, how
 --                      many bytes tasks may have, and how many they have; the queue's clock; how
@@ -56,8 +54,7 @@ local TYPES = {
 	[':in'] = 'stream', [':queue'] = 'zset', [':run'] = 'hash', [':out'] = 'stream',
 	[':done'] = 'stream', [':numbers'] = 'hash', [':epoch'] = 'string',
 	[':backends'] = 'zset', [':lease:scheduler'] = 'string', [':effects'] = 'stream',
-	[':readers'] = 'hash', [':sizes'] = 'hash',
-	[':kept'] = 'zset',
+	[':readers'] = 'hash', [':kept'] = 'zset',
 }
 
 -- redis.call is not there yet while the library loads.
@@ -78,9 +75,9 @@ local function now_us()
 	return time[1] * 1000000 + time[2]
 end
 
--- The queue's clock, in us.
-local function clock_us(q)
-	local clock = call('HMGET', q .. ':numbers', 'clock', 'wall', 'cap')
+-- The queue's clock, in us. clock: its fields, if the caller has read them.
+local function clock_us(q, clock)
+	clock = clock or call('HMGET', q .. ':numbers', 'clock', 'wall', 'cap')
 	local passed = now_us() - tonumber(clock[2] or 0)
 	return tonumber(clock[1] or 0) + math.max(math.min(passed, tonumber(clock[3] or 0)), 0)
 end
@@ -89,8 +86,8 @@ local function set_clock(q, us, cap)
 	call('HSET', q .. ':numbers', 'clock', whole(us), 'wall', whole(now_us()), 'cap', whole(cap))
 end
 
-local function in_ms(q, ms)
-	return whole(clock_us(q) / 1000 + tonumber(ms))
+local function in_ms(q, ms, clock)
+	return whole(clock_us(q, clock) / 1000 + tonumber(ms))
 end
 
 local function check_types(q, types)
@@ -109,8 +106,33 @@ local function check_task(q, id)
 end
 
 local function check_backend(q, name)
-	check_types(q, {[':backend:' .. name] = 'hash', [':orders:' .. name] = 'stream',
-		[':held:' .. name] = 'set'})
+	check_types(q, {[':orders:' .. name] = 'stream', [':held:' .. name] = 'set'})
+end
+
+-- A task passes through these functions. Each looks at keys itself, before it writes: a command that
+-- reads several keys is cheaper than as many types.
+local FREQUENT = {submit = true, admit = true, take = true, finish = true}
+
+local function look(q, name, id, ...)
+	call('XREAD', 'COUNT', 1, 'STREAMS', q .. ':in', q .. ':out', q .. ':done', q .. ':effects',
+		q .. ':orders:' .. name, '$', '$', '$', '$', '$')
+	call('ZINTER', 5, q .. ':', q .. ':queue', q .. ':backends', q .. ':kept',
+		q .. ':held:' .. name)
+	return id and call('HMGET', q .. ':task:' .. id, ...)
+end
+
+-- Fails if a key that these functions write holds something else: one of the queue, of this backend
+-- ('': of none), of this task (nil: of none). Returns these fields of the task. A key that is read
+-- before anything is written need not be among them: the numbers, in which the schema is.
+local function look_at_keys(q, name, id, ...)
+	local good, fields = pcall(look, q, name, id, ...)
+	if not good then
+		check_types(q, TYPES)
+		check_backend(q, name)
+		check_task(q, id or '')
+		error(fields)
+	end
+	return fields
 end
 
 local function new_epoch(q)
@@ -204,21 +226,21 @@ local function done(q, what, id, number, kind)
 	call('XADD', q .. ':done', '*', 'what', what, 'id', id, 'number', number, 'kind', kind or '')
 end
 
--- A task is over: only its note is left, with the token of its submitter.
-local function over(q, id, what, value, text, epoch)
+-- A task is over: only its note is left, with the token of its submitter. run: its record, if it
+-- runs.
+local function over(q, id, run, what, value, text, epoch)
 	local task = q .. ':task:' .. id
-	local run = running(q, id)
-	local number = run and run.number or call('ZSCORE', q .. ':queue', id) or '0'
-	local fields = call('HMGET', task, 'token', 'kind')
+	local fields = call('HMGET', task, 'token', 'kind', 'size')
+	local numbers = call('HMGET', q .. ':numbers', what, 'bytes')
 	note(q, id, what, value, text, epoch, 'token', fields[1] or '')
 	call('DEL', task, q .. ':files:' .. id)
-	dequeue(q, id, fields[2])
-	end_run(q, id, run)
-	call('HINCRBY', q .. ':numbers', what, 1)
-	local size = call('HGET', q .. ':sizes', id)
-	if size then
-		call('HDEL', q .. ':sizes', id)
-		call('HINCRBY', q .. ':numbers', 'bytes', '-' .. size)
+	call('HSET', q .. ':numbers', what, whole(tonumber(numbers[1] or 0) + 1), 'bytes',
+		whole(tonumber(numbers[2] or 0) - tonumber(fields[3] or 0)))
+	local number = run and run.number or call('ZSCORE', q .. ':queue', id) or '0'
+	if run then
+		end_run(q, id, run)
+	else
+		dequeue(q, id, fields[2])
 	end
 	done(q, 'over', id, number)
 end
@@ -246,13 +268,13 @@ local function back(q, id, run)
 	local task = q .. ':task:' .. id
 	local fields = call('HMGET', task, 'attempts', 'attempts_max', 'withdrawn')
 	if not fields[1] then
-		return over(q, id, 'failed', '0', 'nobody kept the task', run.epoch)
+		return over(q, id, run, 'failed', '0', 'nobody kept the task', run.epoch)
 	end
 	if fields[3] then
-		return over(q, id, 'withdrawn', '0', '', run.epoch)
+		return over(q, id, run, 'withdrawn', '0', '', run.epoch)
 	end
 	if tonumber(fields[1]) >= tonumber(fields[2]) then
-		return over(q, id, 'failed', fields[1], 'each backend that ran the task was lost',
+		return over(q, id, run, 'failed', fields[1], 'each backend that ran the task was lost',
 			run.epoch)
 	end
 	end_run(q, id, run)
@@ -297,7 +319,7 @@ end
 -- among the backends, with a lease that is over, for the next sweep.
 local function lose_backend(q, name)
 	local tasks, entries = lose_tasks(q, name), 0
-	call('DEL', q .. ':orders:' .. name, q .. ':backend:' .. name)
+	call('DEL', q .. ':orders:' .. name)
 	if call('EXISTS', q .. ':out') == 1 then
 		entries = pass_on(q, name)
 	end
@@ -316,9 +338,8 @@ local function live_backends(q)
 	return call('ZCOUNT', q .. ':backends', in_ms(q, 0), '+inf')
 end
 
-local function keep_alive(q, name, address, lease_ms)
+local function keep_alive(q, name, lease_ms)
 	call('ZADD', q .. ':backends', in_ms(q, lease_ms), name)
-	call('HSET', q .. ':backend:' .. name, 'address', address)
 end
 
 -- ---- Effects, and who reads them ----
@@ -409,15 +430,13 @@ end
 
 -- ---- The submitter's ----
 
--- Refuses if one more task with so many bytes is more than the queue holds.
-local function check_room(q, bytes)
-	local numbers = call('HMGET', q .. ':numbers', 'tasks_max', 'bytes_max', 'bytes')
-	local tasks_max, bytes_max = tonumber(numbers[1] or 0), tonumber(numbers[2] or 0)
-	if tasks_max > 0 and call('ZCARD', q .. ':queue') >= tasks_max then
-		refuse('EFULL', 'the queue is full: ' .. numbers[1] .. ' tasks wait')
+-- Refuses if one more task with so many bytes is more than the queue holds. The maxima are texts.
+local function check_room(q, bytes, has, tasks_max, bytes_max)
+	if tonumber(tasks_max or 0) > 0 and call('ZCARD', q .. ':queue') >= tonumber(tasks_max) then
+		refuse('EFULL', 'the queue is full: ' .. tasks_max .. ' tasks wait')
 	end
-	if bytes_max > 0 and tonumber(numbers[3] or 0) + bytes > bytes_max then
-		refuse('EFULL', 'the queue is full: its tasks may have ' .. numbers[2] .. ' bytes')
+	if tonumber(bytes_max or 0) > 0 and has + bytes > tonumber(bytes_max) then
+		refuse('EFULL', 'the queue is full: its tasks may have ' .. bytes_max .. ' bytes')
 	end
 end
 
@@ -425,6 +444,7 @@ end
 function F.submit(q, a)
 	local id, token, kind, keep_ms = a[1], a[2], a[3], a[4]
 	local task, files, told = q .. ':task:' .. id, q .. ':files:' .. id, q .. ':note:' .. id
+	look_at_keys(q, '')
 	if call('EXISTS', task, files, told) > 0 or running(q, id) or
 			call('ZSCORE', q .. ':queue', id) then
 		if call('TYPE', task).ok == 'hash' and call('HGET', task, 'token') == token or
@@ -435,27 +455,29 @@ function F.submit(q, a)
 		end
 		refuse('EEXIST', 'a task with the id ' .. id .. ' is there already')
 	end
-	local classes = tonumber(call('HGET', q .. ':numbers', 'classes') or 8)
+	local numbers = call('HMGET', q .. ':numbers', 'clock', 'wall', 'cap', 'classes', 'arrivals',
+		'bytes', 'tasks_max', 'bytes_max', 'waiting:' .. kind)
+	local classes = tonumber(numbers[4] or 8)
 	if tonumber(kind) >= classes and tonumber(kind) < 8 then
 		refuse('ECLASS', 'there is no class ' .. kind .. ': the scheduler has ' ..
 			whole(classes) .. ' classes, from 0 on')
 	end
-	local bytes = #a[6]
+	local bytes, has = #a[6], tonumber(numbers[6] or 0)
 	for i = 7, #a do
 		bytes = bytes + #a[i]
 	end
-	check_room(q, bytes)
-	local number = whole(call('HINCRBY', q .. ':numbers', 'arrivals', 1))
-	call('HINCRBY', q .. ':numbers', 'bytes', bytes)
-	call('HSET', q .. ':sizes', id, bytes)
+	check_room(q, bytes, has, numbers[7], numbers[8])
+	local number = whole(tonumber(numbers[5] or 0) + 1)
+	call('HSET', q .. ':numbers', 'arrivals', number, 'bytes', whole(has + bytes),
+		'waiting:' .. kind, whole(tonumber(numbers[9] or 0) + 1))
 	call('HSET', task, 'kind', kind, 'token', token, 'attempts', '0', 'attempts_max', a[5],
-		'submitted', whole(now_us()), 'command', a[6])
-	call('ZADD', q .. ':kept', in_ms(q, keep_ms), id)
+		'submitted', whole(now_us()), 'size', bytes, 'command', a[6])
+	call('ZADD', q .. ':kept', in_ms(q, keep_ms, numbers), id)
 	for i = 7, #a, 2 do
 		call('HSET', files, a[i], a[i + 1])
 	end
 	call('XADD', told, '*', 'what', 'waiting', 'value', '-1', 'text', '', 'epoch', '0')
-	enqueue(q, id, number, kind)
+	call('ZADD', q .. ':queue', number, id)
 	call('XADD', q .. ':in', '*', 'id', id, 'number', number, 'kind', kind)
 	return 1
 end
@@ -489,7 +511,7 @@ function F.withdraw(q, a)
 		call('HSET', q .. ':task:' .. id, 'withdrawn', '1')
 		order(q, run.owner, 'stop', id, run.epoch, 'withdrawn')
 	else
-		over(q, id, 'withdrawn', '0', '', run and run.epoch)
+		over(q, id, run, 'withdrawn', '0', '', run and run.epoch)
 	end
 	return 1
 end
@@ -579,22 +601,21 @@ local moves = {}
 function moves.start(q, id, assigned, may_run, at)
 	local task = q .. ':task:' .. id
 	local number = call('ZSCORE', q .. ':queue', id)
-	local kind = call('HGET', task, 'kind')
+	local fields = call('HMGET', task, 'kind', 'attempts')
+	local kind = fields[1]
 	if not number then
 		local run = running(q, id)
 		return run ~= nil and run.started == at
 	end
 	if not kind then
-		over(q, id, 'failed', '0', 'nobody kept the task')
+		over(q, id, nil, 'failed', '0', 'nobody kept the task')
 		return false
 	end
 	local epoch = new_epoch(q)
 	set_running(q, id, {kind = kind, assigned = assigned, epoch = epoch, started = at,
 		number = number, owner = ''})
 	dequeue(q, id, kind)
-	call('HSET', task, 'may_run', may_run)
-	call('HINCRBY', task, 'attempts', 1)
-	keep_at_least(q, id, KEPT_MS)
+	call('HSET', task, 'may_run', may_run, 'attempts', whole(tonumber(fields[2] or 0) + 1))
 	call('XADD', q .. ':out', '*', 'id', id, 'epoch', epoch)
 	note(q, id, 'started', may_run, '', epoch)
 	return true
@@ -612,7 +633,7 @@ function moves.shorten(q, id, assigned, may_run, at)
 	if run.owner ~= '' then
 		order(q, run.owner, 'shorten', id, run.epoch, may_run)
 	elseif may_run == '0' then
-		over(q, id, 'done', '-1', 'stopped', run.epoch)
+		over(q, id, run, 'done', '-1', 'stopped', run.epoch)
 	end
 	return true
 end
@@ -622,14 +643,14 @@ function moves.halt(q, id)
 	if run and run.owner ~= '' then
 		order(q, run.owner, 'stop', id, run.epoch, 'halted')
 	elseif run then
-		over(q, id, 'done', '-1', 'halted', run.epoch)
+		over(q, id, run, 'done', '-1', 'halted', run.epoch)
 	end
 	return true
 end
 
 function moves.deny(q, id, reason)
 	if call('ZSCORE', q .. ':queue', id) then
-		over(q, id, 'denied', '0', reason)
+		over(q, id, nil, 'denied', '0', reason)
 	end
 	return true
 end
@@ -647,6 +668,8 @@ end
 -- that should have started, and are gone.
 function F.admit(q, a)
 	fence(q, a[1])
+	look_at_keys(q, '')
+	call('HLEN', q .. ':run')
 	local gone = {}
 	for i = 4, #a, 5 do
 		check_task(q, a[i + 1])
@@ -666,7 +689,7 @@ local function end_kept(q, id)
 		return keep_at_least(q, id, KEPT_MS)
 	end
 	if call('ZSCORE', q .. ':queue', id) then
-		over(q, id, 'failed', '0', 'nobody kept the task')
+		over(q, id, nil, 'failed', '0', 'nobody kept the task')
 	end
 	drop_note(q, id)
 end
@@ -715,7 +738,7 @@ function F.renew(q, a)
 	if call('EXISTS', q .. ':out') == 0 or #call('XINFO', 'GROUPS', q .. ':out') == 0 then
 		call('XGROUP', 'CREATE', q .. ':out', GROUP, '0', 'MKSTREAM')
 	end
-	keep_alive(q, name, a[2], a[3])
+	keep_alive(q, name, a[3])
 	-- The backend may have tasks that it does not run: the answer of a take was lost; or the
 	-- server came back without its last second, and with a task that this backend has finished.
 	lose_tasks(q, name, id)
@@ -733,75 +756,79 @@ end
 -- name, address, lease_ms, entry of q:out, id, epoch: nothing if the task is another's, or over.
 function F.take(q, a)
 	local name, id, epoch = a[1], a[5], a[6]
-	local task = q .. ':task:' .. id
 	local run = running(q, id)
-	check_backend(q, name)
-	check_task(q, id)
-	keep_alive(q, name, a[2], a[3])
+	local fields = look_at_keys(q, name, id, 'command', 'token', 'may_run', 'attempts', 'kind')
+	local files = call('HGETALL', q .. ':files:' .. id)
+	if not call('ZSCORE', q .. ':backends', name) then
+		keep_alive(q, name, a[3])
+	end
 	call('XACK', q .. ':out', GROUP, a[4])
 	call('XDEL', q .. ':out', a[4])
 	if not run or run.epoch ~= epoch or run.owner ~= '' and run.owner ~= name then
 		return {}
 	end
-	local fields = call('HMGET', task, 'command', 'token', 'may_run', 'attempts', 'kind')
 	if not fields[1] then
-		over(q, id, 'failed', '0', 'nobody kept the task', epoch)
+		over(q, id, run, 'failed', '0', 'nobody kept the task', epoch)
 		return {}
 	end
 	run.owner = name
 	set_running(q, id, run)
 	note(q, id, 'running', fields[4], a[2], epoch)
-	return {fields, call('HGETALL', q .. ':files:' .. id), last_id(q .. ':orders:' .. name)}
+	return {fields, files, last_id(q .. ':orders:' .. name)}
 end
 
--- Refuses if the task does not run under this epoch.
-local function held(q, id, epoch)
-	local run = running(q, id)
+-- Refuses if the task does not run under this epoch. Returns the epoch of the effect that it has
+-- had, if any.
+local function check_held(q, id, epoch, run)
 	if not run or run.epoch ~= epoch then
 		refuse('ESTALE', 'the task ' .. id .. ' is another backend\'s, or over')
 	end
-	check_task(q, id)
-	check_backend(q, run.owner)
-	return run
+	return look_at_keys(q, run.owner, id, 'effect')[1]
 end
 
--- Writes the effect, unless the task has had one. Returns the epoch of the effect that counts.
 local function have_effect(q, id, epoch, data)
-	local task = q .. ':task:' .. id
-	local had = call('HGET', task, 'effect')
-	if had then
-		return had
-	elseif call('EXISTS', task) == 0 then
+	if call('EXISTS', q .. ':task:' .. id) == 0 then
 		refuse('ESTALE', 'nobody kept the task ' .. id)
 	end
-	call('HSET', task, 'effect', epoch)
 	add_effect(q, tonumber(call('HGET', q .. ':numbers', 'effects_max') or 0), 'id', id,
 		'epoch', epoch, 'data', data)
-	return epoch
 end
 
 -- id, epoch, data: at most once for each task.
 function F.effect(q, a)
-	held(q, a[1], a[2])
-	if have_effect(q, a[1], a[2], a[3]) ~= a[2] then
+	local had = check_held(q, a[1], a[2], running(q, a[1]))
+	if had and had ~= a[2] then
 		refuse('EALREADY', 'the task ' .. a[1] .. ' has had its effect')
+	end
+	if not had then
+		have_effect(q, a[1], a[2], a[3])
+		call('HSET', q .. ':task:' .. a[1], 'effect', a[2])
 	end
 	return 1
 end
 
--- id, epoch, status, reason, and maybe the data of an effect, which happens with it.
+-- The answer of the first call was lost.
+local function has_finished(q, id, epoch)
+	local last = last_note(q, id)
+	return last.what == 'done' and last.epoch == epoch
+end
+
+-- id, epoch, status, reason, whether the backend reads its orders (1: it has to be woken), and maybe
+-- the data of an effect, which happens with it.
 function F.finish(q, a)
 	local id, epoch = a[1], a[2]
-	local last = last_note(q, id)
-	if last.what == 'done' and last.epoch == epoch then
+	local run = running(q, id)
+	if not run and has_finished(q, id, epoch) then
 		return 0
 	end
-	local run = held(q, id, epoch)
-	if a[5] then
-		have_effect(q, id, epoch, a[5])
+	local had = check_held(q, id, epoch, run)
+	if a[6] and not had then
+		have_effect(q, id, epoch, a[6])
 	end
-	over(q, id, 'done', a[3], a[4], epoch)
-	order(q, run.owner, 'wake', id, epoch, '')
+	over(q, id, run, 'done', a[3], a[4], epoch)
+	if a[5] == '1' then
+		order(q, run.owner, 'wake', id, epoch, '')
+	end
 	return 1
 end
 

@@ -129,8 +129,16 @@ static int take_entry(struct baton_redis_backend *backend, const redisReply *ent
                       struct baton_redis_order *order)
 {
 	struct baton__redis_call call;
-	int error;
+	bool own = true;
+	int error = 0;
 
+	/* A backend whose lease is nearly over would lose the task at once. */
+	if (baton__redis_clock() >= backend->renew_at)
+		error = renew(backend, &own);
+	if (error) {
+		backend->history = true;
+		return error;
+	}
 	free_task(backend);
 	snprintf(backend->id, sizeof(backend->id), "%s", baton__redis_field(entry, "id"));
 	snprintf(backend->epoch, sizeof(backend->epoch), "%s", baton__redis_field(entry, "epoch"));
@@ -342,6 +350,7 @@ static int finish_task(struct baton_redis_backend *backend, const struct baton_r
 	snprintf(text, sizeof(text), "%d", result->status);
 	baton__redis_add_text(&call, text);
 	baton__redis_add_text(&call, result->reason ? result->reason : "");
+	baton__redis_add_text(&call, backend->redis->asked ? "1" : "0");
 	if (with_effect)
 		baton__redis_add(&call, result->effect, result->effect_size);
 	error = call_held(backend, &call);
