@@ -34,6 +34,8 @@
 /* For each estimate the next ones are sent so much later: 10,000 a second. The server takes 13 us
  * for one. */
 #define EACH_NS (100 * BATON__REDIS_US)
+/* A busy server gets fewer: the pause is so many times as long as the call with estimates took. */
+#define PAUSE_FACTOR 20
 /* How long a backend takes to hear that it must stop a task, and to stop it. */
 #define GRACE_NS BATON_SECOND
 
@@ -289,18 +291,21 @@ static int send_moves(struct baton_redis_scheduler *scheduler)
 static int send_estimates(struct baton_redis_scheduler *scheduler)
 {
 	struct baton__redis_call estimates;
+	uint64_t begin = baton__redis_clock();
+	uint64_t pause;
 	uint32_t count;
 	int error = 0;
 
-	if (!scheduler->tell || baton__redis_clock() < scheduler->tell_at)
+	if (!scheduler->tell || begin < scheduler->tell_at)
 		return 0;
 	baton__redis_call_init(&estimates, NULL);
 	count = baton__scheduler_add_estimates(scheduler, &estimates);
-	scheduler->tell_at = baton__redis_clock() + count * EACH_NS;
 	scheduler->broken |= estimates.error != 0;
 	if (count > 0 && !scheduler->broken)
 		error = send_admit(scheduler, &estimates);
 	free(estimates.text);
+	pause = (baton__redis_clock() - begin) * PAUSE_FACTOR;
+	scheduler->tell_at = begin + (pause > count * EACH_NS ? pause : count * EACH_NS);
 	return error;
 }
 
