@@ -178,6 +178,7 @@ Test(full, a_queue_with_as_many_bytes_as_it_may_have_refuses)
 	for (int i = 1; i < 3; i++)
 		cr_assert_eq(baton_redis_withdraw(redis, &tasks[i]), 0);
 	cr_assert_eq(server_number(&server, "HGET {test}:numbers bytes"), 0);
+	cr_assert_eq(server_number(&server, "EXISTS {test}:sizes"), 0);
 	baton_redis_backend_destroy(backend);
 	baton_redis_scheduler_destroy(scheduler);
 	baton_redis_destroy(working);

@@ -117,8 +117,8 @@ Test(refused, a_create_with_patience_waits_for_the_server)
 
 Test(refused, sentinels_that_are_no_addresses)
 {
-	static const char *const lists[] = {"", ",", ":1", "a:", "a:0", "a:65536", "a:1x", "a:1,",
-	                                    "[::1", "[]:1", "[::1]x", "a:1,,b:1"};
+	static const char *const lists[] = {"",     ",",    ":1",   "a:",   "a:0",    "a:65536",
+	                                    "a:1x", "a:1,", "[::1", "[]:1", "[::1]x", "a:1,,b:1"};
 	struct baton_redis_options options = {0};
 	char text[256];
 
@@ -180,7 +180,8 @@ Test(refused, a_server_without_functions_has_scripts)
 Test(refused, a_foreign_key_in_the_place_of_each_of_the_queues)
 {
 	static const char *const keys[] = {
-		"in", "queue", "run", "out", "done", "numbers", "backends", "effects", "kept",
+		"in",      "queue",    "run",     "out",  "done",
+		"numbers", "backends", "effects", "kept", "sizes",
 	};
 	struct baton_redis *redis = server_connect(&server);
 	struct baton_redis_task task = task_named("task", 0);

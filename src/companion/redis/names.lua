@@ -11,7 +11,7 @@
 -- A queue of a former schema is taken over when it is drained, and refused until then. A space never
 -- drains, since its names have states: a change of its schema must bring functions that convert it.
 
-local SCHEMA, REMOTE_SCHEMA = 2, 1
+local SCHEMA, REMOTE_SCHEMA = 1, 1
 
 -- A queue that is drained gets the new schema. Its effects, readers, epochs and counters stay.
 local function take_over(q)

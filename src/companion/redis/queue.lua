@@ -22,6 +22,7 @@
 --   q:held:N           set: the ids that q:run gives to backend N
 --   q:backends         zset name -> when its lease ends, in ms of the queue's clock
 --   q:kept             zset id -> until when its submitter keeps it, in ms of the queue's clock
+--   q:sizes            hash id -> bytes of command and files, of each task that is not over
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes, how many
 --                      effects are kept, and how many were dropped; how many tasks may wait, how
 --                      many bytes tasks may have, and how many they have; the queue's clock; how
@@ -54,7 +55,8 @@ local TYPES = {
 	[':in'] = 'stream', [':queue'] = 'zset', [':run'] = 'hash', [':out'] = 'stream',
 	[':done'] = 'stream', [':numbers'] = 'hash', [':epoch'] = 'string',
 	[':backends'] = 'zset', [':lease:scheduler'] = 'string', [':effects'] = 'stream',
-	[':readers'] = 'hash', [':kept'] = 'zset',
+	[':readers'] = 'hash', [':sizes'] = 'hash',
+	[':kept'] = 'zset',
 }
 
 -- redis.call is not there yet while the library loads.
@@ -118,6 +120,7 @@ local function look(q, name, id, ...)
 		q .. ':orders:' .. name, '$', '$', '$', '$', '$')
 	call('ZINTER', 5, q .. ':', q .. ':queue', q .. ':backends', q .. ':kept',
 		q .. ':held:' .. name)
+	call('HLEN', q .. ':sizes')
 	return id and call('HMGET', q .. ':task:' .. id, ...)
 end
 
@@ -230,12 +233,14 @@ end
 -- runs.
 local function over(q, id, run, what, value, text, epoch)
 	local task = q .. ':task:' .. id
-	local fields = call('HMGET', task, 'token', 'kind', 'size')
+	local fields = call('HMGET', task, 'token', 'kind')
+	local size = call('HGET', q .. ':sizes', id)
 	local numbers = call('HMGET', q .. ':numbers', what, 'bytes')
 	note(q, id, what, value, text, epoch, 'token', fields[1] or '')
 	call('DEL', task, q .. ':files:' .. id)
 	call('HSET', q .. ':numbers', what, whole(tonumber(numbers[1] or 0) + 1), 'bytes',
-		whole(tonumber(numbers[2] or 0) - tonumber(fields[3] or 0)))
+		whole(tonumber(numbers[2] or 0) - tonumber(size or 0)))
+	call('HDEL', q .. ':sizes', id)
 	local number = run and run.number or call('ZSCORE', q .. ':queue', id) or '0'
 	if run then
 		end_run(q, id, run)
@@ -471,7 +476,8 @@ function F.submit(q, a)
 	call('HSET', q .. ':numbers', 'arrivals', number, 'bytes', whole(has + bytes),
 		'waiting:' .. kind, whole(tonumber(numbers[9] or 0) + 1))
 	call('HSET', task, 'kind', kind, 'token', token, 'attempts', '0', 'attempts_max', a[5],
-		'submitted', whole(now_us()), 'size', bytes, 'command', a[6])
+		'submitted', whole(now_us()), 'command', a[6])
+	call('HSET', q .. ':sizes', id, bytes)
 	call('ZADD', q .. ':kept', in_ms(q, keep_ms, numbers), id)
 	for i = 7, #a, 2 do
 		call('HSET', files, a[i], a[i + 1])
