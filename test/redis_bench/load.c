@@ -4,6 +4,8 @@
  *
  *	load SOCKET baton|list rate TASKS WORKERS    tasks a second, commands a task by role
  *	load SOCKET baton|list latency TASKS WORKERS us from submit to start: median, 99 %, longest
+ *	load SOCKET baton|list next TASKS WORKERS    us from an end to the worker's next start, while
+ *	                                             so many wait and as many run as may: the same
  *	load SOCKET baton|list trips TASKS WORKERS   commands a task by role, one task at a time
  *	load SOCKET baton takeover scheduler|worker killed|frozen    ms until a task starts again
  */
@@ -24,6 +26,7 @@
 #define SUBMITTERS 4
 #define PACE_NS 2000000 /* between two tasks, when latency is measured */
 #define PATIENCE_NS (60 * SECOND)
+#define NEXT_MAX 2000 /* starts that `next` measures */
 
 struct shared *shared;
 const char *socket_path;
@@ -54,6 +57,23 @@ void load_die(const char *what, const char *why)
 {
 	fprintf(stderr, "load: %s: %s\n", what, why);
 	exit(1);
+}
+
+static uint64_t ended_at; /* this worker's last task */
+static uint32_t ended;    /* that was so many-th, of all workers' */
+
+void load_start(uint32_t task)
+{
+	shared->started_at[task] = load_clock();
+	if (ended_at > 0)
+		__atomic_store_n(&shared->idle[ended], shared->started_at[task] - ended_at,
+		                 __ATOMIC_RELAXED);
+}
+
+void load_end(void)
+{
+	ended_at = load_clock();
+	ended = __atomic_fetch_add(&shared->done, 1, __ATOMIC_ACQ_REL);
 }
 
 void load_ready(void)
@@ -102,7 +122,7 @@ static void begin_all(uint32_t worker_count, uint32_t scheduler_count, bool hold
 	memset(shared->commands, 0, sizeof(shared->commands));
 }
 
-static void submit_all(uint32_t count, uint64_t every_ns)
+static void submit_only(uint32_t count, uint64_t every_ns)
 {
 	pid_t pids[SUBMITTERS];
 
@@ -120,6 +140,11 @@ static void submit_all(uint32_t count, uint64_t every_ns)
 		if (waitpid(pids[i], &status, 0) != pids[i] || status != 0)
 			load_die("a submitter", "has failed");
 	}
+}
+
+static void submit_all(uint32_t count, uint64_t every_ns)
+{
+	submit_only(count, every_ns);
 	await(&shared->done, count, "the last end");
 }
 
@@ -149,19 +174,35 @@ static int compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static void latency(uint32_t count)
+static void print_sorted(uint64_t *waits, uint32_t count)
 {
-	uint64_t *waits = calloc(count, sizeof(*waits));
-
-	if (!waits)
-		load_die("calloc", "no memory");
-	submit_all(count, PACE_NS);
-	for (uint32_t i = 0; i < count; i++)
-		waits[i] = shared->started_at[i] - shared->sent_at[i];
 	qsort(waits, count, sizeof(*waits), compare);
 	printf("%.0f %.0f %.0f\n", (double)waits[count / 2] / 1e3,
 	       (double)waits[count * 99 / 100] / 1e3, (double)waits[count - 1] / 1e3);
-	free(waits);
+}
+
+static void latency(uint32_t count)
+{
+	submit_all(count, PACE_NS);
+	for (uint32_t i = 0; i < count; i++)
+		shared->idle[i] = shared->started_at[i] - shared->sent_at[i];
+	print_sorted(shared->idle, count);
+}
+
+/* The tasks are there before the workers. The first ends come while a leader still reads them. */
+static void next(uint32_t count, uint32_t worker_count)
+{
+	uint32_t left = count / 10 > NEXT_MAX ? NEXT_MAX : count / 10;
+
+	shared->limit = worker_count;
+	role = SUBMITTER;
+	submit_only(count, 0);
+	if (kind->has_scheduler)
+		schedulers[0] = begin(SCHEDULER, 0, false);
+	for (uint32_t i = 0; i < worker_count; i++)
+		workers[i] = begin(WORKER, i, false);
+	await(&shared->done, left + 2 * worker_count, "an end");
+	print_sorted(shared->idle, left);
 }
 
 /* One task at a time: no command is shared by two. */
@@ -218,6 +259,7 @@ int main(int argc, char **argv)
 	              0);
 	if (shared == MAP_FAILED)
 		load_die("mmap", strerror(errno));
+	shared->limit = WORKERS_MAX;
 	if (strcmp(argv[3], "takeover") == 0) {
 		bool scheduler = strcmp(argv[4], "scheduler") == 0;
 
@@ -226,6 +268,10 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	count = number(argv[4], TASKS_MAX);
+	if (strcmp(argv[3], "next") == 0) {
+		next(count, number(argv[5], WORKERS_MAX));
+		return 0;
+	}
 	begin_all(number(argv[5], WORKERS_MAX), 1, false);
 	if (strcmp(argv[3], "rate") == 0)
 		rate(count);

@@ -20,11 +20,13 @@ struct shared {
 	uint32_t ready;           /* processes that have connected */
 	uint32_t done;            /* tasks that are over */
 	uint32_t holds;           /* the worker of a held task: its number + 1 */
+	uint32_t limit;           /* how many tasks may run */
 	uint64_t leads;           /* the epoch of the scheduler that leads, and */
 	uint32_t leader;          /* its number */
 	uint64_t commands[ROLES]; /* sent to the server */
 	uint64_t sent_at[TASKS_MAX];
 	uint64_t started_at[TASKS_MAX];
+	uint64_t idle[TASKS_MAX]; /* by number of end: until this worker's next start */
 };
 
 extern struct shared *shared;
@@ -48,6 +50,9 @@ extern const struct load_kind list_kind;
 uint64_t load_clock(void);
 void load_until(uint64_t ns);
 _Noreturn void load_die(const char *what, const char *why);
+/* A task starts on this worker; it has ended. */
+void load_start(uint32_t task);
+void load_end(void);
 /* The process has connected, and waits until all have. */
 void load_ready(void);
 

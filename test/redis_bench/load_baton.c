@@ -64,7 +64,7 @@ static void schedule(uint32_t number)
 		.rules = {
 			.class_count = 3,
 			.duration_ns = {60 * BATON_SECOND, 120 * BATON_SECOND, 180 * BATON_SECOND},
-			.limit = {WORKERS_MAX, WORKERS_MAX, WORKERS_MAX}}};
+			.limit = {shared->limit, shared->limit, shared->limit}}};
 	struct baton_redis_scheduler *scheduler;
 	bool ready = false;
 
@@ -93,10 +93,10 @@ static void run_task(struct baton_redis *redis, struct baton_redis_backend *back
 	uint32_t i;
 
 	memcpy(&i, order->command, sizeof(i));
-	shared->started_at[i] = load_clock();
+	load_start(i);
 	if (baton_redis_backend_conclude(backend, &result))
 		load_die("conclude", baton_redis_error(redis));
-	__atomic_add_fetch(&shared->done, 1, __ATOMIC_ACQ_REL);
+	load_end();
 }
 
 static void work(uint32_t number, bool hold)

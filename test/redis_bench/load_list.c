@@ -64,7 +64,7 @@ static void work(uint32_t number, bool hold)
 		void *answer = NULL;
 
 		count();
-		shared->started_at[i] = load_clock();
+		load_start(i);
 		redisAppendCommand(redis, "XADD effects MAXLEN ~ 10000 * id %u data done", i);
 		redisAppendCommand(redis, "LREM own:%u 1 %u", number, i);
 		count(); /* one round trip */
@@ -73,7 +73,7 @@ static void work(uint32_t number, bool hold)
 			freeReplyObject(check(redis, answer));
 		}
 		freeReplyObject(reply);
-		__atomic_add_fetch(&shared->done, 1, __ATOMIC_ACQ_REL);
+		load_end();
 	}
 }
 

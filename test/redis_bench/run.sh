@@ -90,6 +90,13 @@ done
 for kind in $kinds; do
 	measure "$kind" trips 200 1
 done
+for kind in baton list; do
+	for waiting in 1000 50000; do
+		rm -f "$work/$kind.next"
+		measure $kind next $waiting $workers
+		mv "$work/$kind.next" "$work/$kind.next.$waiting"
+	done
+done
 printf '\n%-8s %9s  %-26s  %-30s  %s\n' '' 'tasks/s' 'submit to start, us' \
 	'commands a task, loaded' 'commands a task, alone'
 printf '%-8s %9s  %8s %8s %8s  %-30s  %s\n' '' '' median '99 %' longest \
@@ -99,6 +106,12 @@ for kind in $kinds; do
 	read -r p50 p99 most <<<"$(middle "$kind" latency)"
 	printf '%-8s %9s  %8s %8s %8s  %-30s  %s\n' "$kind" "$rate" "$p50" "$p99" "$most" \
 		"$loaded" "$(cat "$work/$kind.trips")"
+done
+printf '\n%-8s %s\n' '' 'from an end to the next start, us: median, 99 %, longest'
+for kind in baton list; do
+	for waiting in 1000 50000; do
+		printf '%-8s %6s waiting: %s\n' $kind $waiting "$(cat "$work/$kind.next.$waiting")"
+	done
 done
 printf '\ntake-over, ms (leases 3 s and 10 s)\n'
 for who in scheduler worker; do
