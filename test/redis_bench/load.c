@@ -4,8 +4,8 @@
  *
  *	load SOCKET baton|list rate TASKS WORKERS    tasks a second, commands a task by role
  *	load SOCKET baton|list latency TASKS WORKERS us from submit to start: median, 99 %, longest
- *	load SOCKET baton|list next TASKS WORKERS    us from an end to the worker's next start, while
- *	                                             so many wait and as many run as may: the same
+ *	load SOCKET baton|list next TASKS WORKERS    us from an end to the worker's next start,
+ *	                                             while so many wait: the same
  *	load SOCKET baton|list trips TASKS WORKERS   commands a task by role, one task at a time
  *	load SOCKET baton takeover scheduler|worker killed|frozen    ms until a task starts again
  */
