@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define JOB_US 15000
+#define ATTEMPTS 1000 /* however many backends are lost */
 
 /* ---- Steps ---- */
 
@@ -80,6 +81,16 @@ static struct baton_redis *connect_to(const struct server *server)
 	return redis;
 }
 
+/* A server whose memory is full has room later. */
+static int submit_to(struct baton_redis *redis, const struct baton_redis_task *task)
+{
+	int error;
+
+	while ((error = baton_redis_submit(redis, task)) == -ENOMEM)
+		usleep(10000);
+	return error;
+}
+
 /* Until the last note. A server that has forgotten the task gets it again. */
 static void follow(struct baton_redis *redis, const struct baton_redis_task *task)
 {
@@ -97,7 +108,7 @@ static void follow(struct baton_redis *redis, const struct baton_redis_task *tas
 		error = round % 10 == 0 ? baton_redis_keep(redis, task) : 0;
 		if (error == -ENOENT) {
 			note = (struct baton_redis_note){0};
-			error = baton_redis_submit(redis, task);
+			error = submit_to(redis, task);
 		}
 		if (error)
 			give_up("keep", redis, error);
@@ -118,7 +129,8 @@ void run_submitter(const struct server *server, int number, int report)
 		snprintf(id, sizeof(id), "s%d-%d", number, i);
 		task = task_named(id, (uint32_t)(number + i) % 3);
 		task.keep_ns = SUBMITTER_KEEP_NS;
-		error = baton_redis_submit(redis, &task);
+		task.attempts = ATTEMPTS;
+		error = submit_to(redis, &task);
 		if (error)
 			give_up("submit", redis, error);
 		dprintf(report, "accepted %s\n", id);

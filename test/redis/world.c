@@ -84,7 +84,7 @@ void world_look_at_limits(struct world *world)
 	ledger_record(world->ledger, sql);
 }
 
-static void read_effects(struct world *world)
+void world_read_effects(struct world *world)
 {
 	redisReply *reply = server_ask(&world->server, "XRANGE {test}:effects - +");
 
@@ -111,7 +111,7 @@ pid_t world_begin(struct world *world, int number, const struct step *step)
 	if (number == world->victim)
 		crash_at(step);
 	if (number < SUBMITTERS)
-		run_submitter(&world->server, number, world->report[1]);
+		run_submitter(&world->server, abs(number), world->report[1]);
 	if (number < SUBMITTERS + SCHEDULERS)
 		run_scheduler(&world->server);
 	run_backend(&world->server, number - SUBMITTERS - SCHEDULERS);
@@ -209,7 +209,7 @@ void world_run(struct world *world, void (*strike)(struct world *world))
 		usleep(LOOK_US);
 	}
 	world_read_reports(world);
-	read_effects(world);
+	world_read_effects(world);
 }
 
 /* What was submitted is over, and each counter of tasks that wait is 0 again. */

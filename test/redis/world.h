@@ -32,13 +32,15 @@ void ledger_record(sqlite3 *ledger, const char *sql);
 /* The number that the query gives. */
 int ledger_judge(sqlite3 *ledger, const char *sql);
 
-/* One more process; the victim is struck at `step`. Start: all of them. */
+/* One more process; the victim is struck at `step`. A negative number: that submitter. Start: all of
+ * them. */
 pid_t world_begin(struct world *world, int number, const struct step *step);
 void world_start(struct world *world, const struct step *step, const char *const *arguments);
 void world_stop(struct world *world);
 
 void world_read_reports(struct world *world);
 void world_look_at_limits(struct world *world);
+void world_read_effects(struct world *world);
 /* The submitters are over, and nothing waits or runs. */
 bool world_is_over(const struct world *world);
 /* Until the world is over. `strike`, or NULL, is called once, when some tasks are over. */

@@ -64,7 +64,7 @@ check-redis: | build/deps/redis ## the queue over Redis, on servers of its own
 		$(MAKE) --no-print-directory build/redis/tests $(QUEUE) && \
 		TEST_ARGS='-j4 $(TEST_ARGS)' test/run.sh $@ build/redis/tests)
 
-# CRASH=deep: the crash matrix in more places.
+# CRASH=deep: the crash matrix in more places, five minutes of chaos, a million tasks.
 deep-redis: ## the same, each process struck in more places
 	$(Q)CRASH=deep $(MAKE) --no-print-directory check-redis
 
