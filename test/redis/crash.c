@@ -169,6 +169,7 @@ static void end_task(struct baton_redis_backend *backend, const struct baton_red
 		return;
 	}
 	error = baton_redis_backend_effect(backend, order->id, size);
+	usleep(JOB_US); /* a blow may come between the two */
 	if (error == 0 || error == -EALREADY)
 		BATON_IGNORE(baton_redis_backend_finish(backend, 0, "exit"));
 }

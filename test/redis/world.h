@@ -32,8 +32,8 @@ void ledger_record(sqlite3 *ledger, const char *sql);
 /* The number that the query gives. */
 int ledger_judge(sqlite3 *ledger, const char *sql);
 
-/* One more process; the victim is struck at `step`. A negative number: that submitter. Start: all of
- * them. */
+/* One more process; the victim is struck at `step`. A negative number: that submitter. world_start:
+ * all of them. */
 pid_t world_begin(struct world *world, int number, const struct step *step);
 void world_start(struct world *world, const struct step *step, const char *const *arguments);
 void world_stop(struct world *world);
