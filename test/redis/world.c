@@ -181,6 +181,18 @@ static void look_after(struct world *world)
 	}
 }
 
+/* A scheduler or backend may have had less to do than its step needs: more is submitted. */
+static void go_on(struct world *world)
+{
+	static const struct step never;
+
+	if (world->struck || world->victim < SUBMITTERS)
+		return;
+	for (int i = 0; i < SUBMITTERS; i++)
+		if (!world->pids[i])
+			world->pids[i] = world_begin(world, -PROCESSES - world->more++, &never);
+}
+
 bool world_is_over(const struct world *world)
 {
 	for (int i = 0; i < SUBMITTERS; i++)
@@ -203,6 +215,7 @@ void world_run(struct world *world, void (*strike)(struct world *world))
 		world_read_reports(world);
 		look_after(world);
 		world_look_at_limits(world);
+		go_on(world);
 		if (strike && !world->struck &&
 		    ledger_judge(world->ledger, "SELECT count(*) FROM over") >= TASKS)
 			strike(world);

@@ -21,6 +21,7 @@ struct world {
 	redisContext *context;
 	pid_t pids[PROCESSES]; /* submitters first, then schedulers, then backends; 0: it is over */
 	int victim;            /* -1: the server */
+	int more;              /* submitters that came later */
 	int report[2];
 	bool struck;
 	uint64_t frozen_at;
