@@ -4,7 +4,7 @@
  * of what the broker has acknowledged to them. They behave as MQTT wants it: when the broker has
  * died and is there again, they come back and repeat what was not acknowledged. Then the ledger is
  * judged: each message of QoS 1 has come, each of QoS 2 once, each topic's in their order, and none
- * of another; what is retained is the last one acknowledged or a later one; the third client's
+ * of another; what is retained is each topic's last one; the third client's
  * subscriptions and session are what the broker has said last.
  */
 #ifndef BROKER_LEDGER_H

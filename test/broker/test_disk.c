@@ -183,6 +183,32 @@ STORY(disk_is_full_and_then_has_room, OURS)
 	}
 }
 
+/* A publisher that comes back and repeats itself is told no earlier. */
+STORY(disk_is_full_and_a_publisher_repeats_itself, OURS)
+{
+	struct client *publisher, *client;
+
+	(void)disk_use();
+	store_start("");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	publisher = join("publisher");
+	disk_always(DISK_FULL);
+	for (int i = 0; i < 2; i++) {
+		say(publisher, "PUBLISH %sq2 id5 t one", i > 0 ? "dup " : "");
+		expect_silence(publisher, 100);
+		client_vanish(publisher);
+		publisher = resume("publisher");
+	}
+	store_kill();
+	disk_always(DISK_NOTHING);
+	store_start("");
+	publisher = resume("publisher");
+	publish(publisher, 2, "t two");
+	client = resume("a");
+	expect(client, "PUBLISH q1 id1 t two");
+}
+
 /* Who publishes is disconnected after a while, and who wants a session to be kept is refused. */
 STORY(disk_is_full_for_long, OURS)
 {
