@@ -315,6 +315,58 @@ if [ -x "$build/baton-top" ]; then
 	[ "$wait_ns" -gt 0 ] || fail "baton-top has seen no task that waited"
 	say "The longest wait that baton-top saw: $(ms "$wait_ns") ms, in: $waited."
 fi
+# ---- a broker that is killed: what it has acknowledged is there again ----
+
+# start_durable: a broker with a store; sets durable and port.
+start_durable() {
+	"$build/examples/broker/broker" --port 0 --store "$work/store" --max-queued 1000000 \
+		--stats-interval 0 >"$work/durable" &
+	durable=$!
+	pids+=("$durable")
+	wait_for 60 grep -qs '^listening on' "$work/durable" || fail "the broker did not start"
+	port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/durable")
+}
+
+start_durable
+mosquitto_sub -p "$port" -c -i demo-durable -q 2 -t 'kept/#' -E || fail "durable: subscribe"
+head -n 20000 "$work/sent.d" >"$work/lines"
+for qos in 1 2; do
+	timeout -k 10 $limit stdbuf -oL mosquitto_pub -p "$port" -i demo-$qos -d -q $qos \
+		-t kept/$qos -l <"$work/lines" >"$work/said.$qos" 2>&1 &
+	pids+=($!)
+done
+# enough N: each publisher has so many acknowledgements.
+enough() {
+	[ "$(grep -sc 'received PUBACK' "$work/said.1")" -ge "$1" ] &&
+		[ "$(grep -sc 'received PUBREC' "$work/said.2")" -ge "$1" ]
+}
+wait_for 60 enough 500 || fail "durable: nothing is acknowledged"
+{ kill -KILL "$durable"; wait "$durable"; } 2>/dev/null
+for pid in "${pids[@]: -2}"; do
+	{ kill -KILL "$pid"; wait "$pid"; } 2>/dev/null
+done
+start_durable
+timeout -k 10 $limit mosquitto_sub -p "$port" -c -i demo-durable -q 2 -t 'kept/#' -W 5 \
+	-F '%t %p' >"$work/again"
+acknowledged=0
+for qos in 1 2; do
+	# The packet id of a line is its number.
+	sed -n 's/.*received PUB\(ACK\|REC\) (Mid: \([0-9]*\).*/\2/p' "$work/said.$qos" |
+		sort -un >"$work/ids"
+	awk -v topic=kept/$qos 'NR == FNR {acked[$1] = 1; next} FNR in acked {print topic, $0}' \
+		"$work/ids" "$work/lines" | sort >"$work/due"
+	lost=$(grep "^kept/$qos " "$work/again" | sort -u | comm -13 - "$work/due" | wc -l)
+	[ "$lost" -eq 0 ] || fail "$lost acknowledged lines of QoS $qos are lost"
+	acknowledged=$((acknowledged + $(wc -l <"$work/due")))
+done
+[ -z "$(grep '^kept/2 ' "$work/again" | sort | uniq -d)" ] || fail "a line of QoS 2 came twice"
+kill -TERM "$durable"
+wait "$durable" || fail "the broker with a store ended with status $?"
+echo
+echo "A broker that is killed (--store)"
+say "Two mosquitto_pub sent lines for a client that was away. The broker was killed (kill -9)" \
+	"and started again: of $acknowledged lines that it had acknowledged, not one is missing;" \
+	"none of QoS 2 came twice."
 cat <<END
 
 All is well: each program has checked its results. Try next:

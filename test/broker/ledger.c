@@ -40,8 +40,8 @@ struct ledger {
 };
 
 /*
- * Topics in turn: at QoS 1 and 2, and retained ones at QoS 1 and 2. (One topic at both would be in no
- * order: a repetition at QoS 1 is passed on again, one at QoS 2 is not.)
+ * Topics in turn: at QoS 1 and 2, and retained ones at QoS 1 and 2. (One topic at both would be in
+ * no order: a repetition at QoS 1 is passed on again, one at QoS 2 is not.)
  */
 
 static unsigned int qos_of(int message)
