@@ -49,18 +49,22 @@ static int topic_ask(struct topic *topic, struct connection *publisher)
 	return status;
 }
 
+/* The publisher pays for the copies, too. No thread reads the cost before the first submit. */
+static void topic_charge(const struct topic *topic, struct message *message)
+{
+	const size_t cost = topic->audience.count * sizeof(struct packet);
+
+	if (message->publisher != NULL)
+		connection_charge_more(message->publisher, cost);
+	message->cost += cost;
+}
+
 /* Passes the message to each session once. The caller keeps a reference and a hop until then. */
 static void topic_fan_out(struct topic *topic, struct message *message)
 {
 	const size_t count = topic->audience.count;
-	const size_t cost = count * sizeof(struct packet);
 	uint64_t spare = count, row = message->id;
 
-	/* The publisher pays for the copies, too. No thread reads the cost before the first
-	 * submit. */
-	if (message->publisher != NULL)
-		connection_charge_more(message->publisher, cost);
-	message->cost += cost;
 	/* One atomic for all packets; the counts of packets that failed are given back below. */
 	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
 	for (size_t i = 0; i < count; i++) {
@@ -98,6 +102,7 @@ static void topic_accept(struct topic *topic, struct message *message)
 	if (topic_ask(topic, message->publisher) != 0)
 		stats_count(
 			&topic->table->env->stats.dropped); /* no memory: no subscriber gets it */
+	topic_charge(topic, message);
 	if (keeps)
 		keep_message(topic, message, outdated != NULL ? outdated->id : 0);
 	if (outdated != NULL)
