@@ -253,3 +253,27 @@ Test(inflight_again, anything_at_random_is_sorted_as_in_a_list, .timeout = 60)
 	}
 	inflight_clear(&inflight);
 }
+
+/* A client of an earlier run may have any packet ids. */
+Test(inflight_again, entries_are_restored_with_their_packet_ids, .timeout = 5)
+{
+	static const uint16_t ids[] = {40000, 1, 17, 33, 65535, 32769};
+	struct inflight inflight = {0};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		inflight_restore(&inflight, &(const struct inflight_entry){
+						    .message = message(i),
+						    .packet_id = ids[i],
+						    .state = INFLIGHT_AWAITS_PUBREC,
+						    .row = 100 + i,
+						    .attempted = true,
+					    });
+	cr_assert(SORTED_AS(&inflight, 40000, 1, 17, 33, 65535, 32769));
+	cr_assert_eq(inflight_find(&inflight, 33)->row, 103);
+	cr_assert_eq(attempted(&inflight, 33), 1);
+	cr_assert_eq(add(&inflight, 6, 1), 32770);
+	acknowledge(&inflight, CODEC_PUBREC, 17);
+	cr_assert(SORTED_AS(&inflight, 17, 40000, 1, 33, 65535, 32769, 32770));
+	inflight_clear(&inflight);
+	cr_assert_eq(released_once(7), 7);
+}
