@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -295,4 +296,36 @@ STORY(store_in_batches_is_there_after_batch_ms, OURS)
 		expect(client, "PUBLISH dup q2 id1 t one");
 		store_kill();
 	}
+}
+
+/* Messages that are gone leave no file behind that is as large as they were. */
+STORY(store_gives_room_back, .timeout = 60, OURS)
+{
+	enum { COUNT = 1600, PAYLOAD = 4000, AHEAD = 100, COMMITS = 700 };
+	struct client *publisher, *client;
+	char payload[PAYLOAD + 1] = "";
+	struct stat found;
+
+	store_start("--max-inflight 2000");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	leave(client);
+	publisher = join("publisher clean");
+	memset(payload, 'x', PAYLOAD);
+	for (int i = 1; i <= COUNT; i++) {
+		say(publisher, "PUBLISH q1 id%d t %s", i, payload);
+		for (int k = i - AHEAD + 1; i % AHEAD == 0 && k <= i; k++)
+			expect(publisher, "PUBACK %d", k);
+	}
+	client = resume("a");
+	for (int i = 0; i < COUNT; i++)
+		(void)receive(client);
+	settle(client);
+	check(stat(store_path(), &found) == 0 && found.st_size > COUNT * PAYLOAD / 2,
+	      "%lld bytes", (long long)found.st_size);
+	for (int i = 1; i <= COMMITS; i++)
+		publish(publisher, 1, "t %d", i);
+	check(server_stop() == 0, "no end");
+	check(stat(store_path(), &found) == 0 && found.st_size < COUNT * PAYLOAD / 4,
+	      "%lld bytes are left", (long long)found.st_size);
 }

@@ -22,6 +22,7 @@
 #define STORE_BATCH_MAX 65536
 #define STORE_BATCH_NS (20 * BATON_MILLISECOND) /* a stream of writes does not delay its commit */
 #define STORE_LAZY_NS BATON_SECOND
+#define STORE_LAZY_MAX 10000   /* writes of 240 bytes that wait for an urgent one */
 #define STORE_LOOK_COMMITS 256 /* commits between two looks at the pages that are free */
 #define STORE_FREE_PAGES 1024
 
@@ -43,6 +44,7 @@ struct store {
 	int failed;  /* the SQLite code by which the transaction has failed; 0: it has not */
 	struct store_write *first; /* the writes of the transaction */
 	struct store_write **end;
+	size_t count;
 	unsigned int commits;
 	bool compacting;
 };
@@ -110,6 +112,9 @@ static void store_forget_writes(struct store *store)
 		if (write->done == NULL)
 			free(write);
 	}
+	if (store->count > STORE_LAZY_MAX)
+		trim_note(&store->env->trim);
+	store->count = 0;
 	store->first = NULL;
 	store->end = &store->first;
 	store->urgent = false;
@@ -204,7 +209,8 @@ static int store_run(struct baton_task *task)
 	write->next = NULL;
 	*store->end = write;
 	store->end = &write->next;
-	store->urgent = store->urgent || write->done != NULL;
+	store->count++;
+	store->urgent = store->urgent || write->done != NULL || store->count > STORE_LAZY_MAX;
 	if (store->failed == 0)
 		store->failed = write->apply(store, write);
 	return 0;
