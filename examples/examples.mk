@@ -3,7 +3,8 @@
 FEATURES := $(filter-out %/group_commit,$(patsubst %.c,build/%,$(wildcard examples/features/*.c)))
 MAINLOOP := build/examples/mainloop
 CHAT := build/examples/chat/epoll build/examples/chat/uv $(HAVE_ASIO:yes=build/examples/chat/asio)
-EXAMPLES := $(filter-out $(MAINLOOP),$(patsubst %.c,build/%,\
+MINIMQ := build/examples/minimq
+EXAMPLES := $(filter-out $(MAINLOOP) $(MINIMQ)%,$(patsubst %.c,build/%,\
 	$(wildcard examples/*.c examples/tutorial/*.c))) $(FEATURES)
 
 $(foreach e,$(EXAMPLES:build/%=%),$(call program,$e,$e.c $(TESTED),,,build build/checked))
