@@ -334,9 +334,9 @@ MADE_BELOW := $(wildcard $(filter build/%,$(VARIANTS)) $(addprefix build/,src te
 # Side by side, the long ones first. check-install makes the manual for other folders.
 STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broker check-models \
 	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
-	check-fuzz-corpus check-checked-examples check-examples check-chat check-symbols \
-	check-budget check-commit check-sanitizer check-probes tidy check-readme check-shared \
-	check-upgrade check-cxx check-deps check-load
+	check-fuzz-corpus check-checked-examples check-examples check-chat check-minimq \
+	check-symbols check-budget check-commit check-sanitizer check-probes tidy check-readme \
+	check-shared check-upgrade check-cxx check-deps check-load
 # Alone: they search for so many seconds.
 STEPS_ALONE := check-stress check-checked check-admission
 

@@ -17,11 +17,16 @@ $(call program,examples/mainloop,examples/mainloop.c $(TESTED),\
 $(foreach l,epoll uv,$(call program,examples/chat/$l,examples/chat/$l.c examples/chat/chat.c \
 	libbaton.a,$(if $(filter uv,$l),-luv),,build build/checked))
 
+$(call needs,demo,$(wildcard examples/minimq*.c),build build/asan build/tsan)
+# The tiny broker takes what is pure of the large one.
+$(call program,examples/minimq,$(wildcard examples/minimq*.c) \
+	examples/broker/pure.a libbaton.a,-luv,,build build/asan build/tsan build/checked)
+
 build/examples/chat/asio build/checked/examples/chat/asio: LINKER = $(CXX) $(CXXFLAGS)
 $(if $(HAVE_ASIO),$(call program,examples/chat/asio,examples/chat/asio.cc libbaton.a,,,\
 	build build/checked))
 
-examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
+examples: $(EXAMPLES) $(MAINLOOP) $(MINIMQ) $(CHAT) $(BROKER) ## the examples
 
 # Says what it builds with V=1 alone.
 demo: | build/deps/build build/deps/demo ## what baton does, told in a page; sets up all
@@ -38,6 +43,20 @@ check-examples: $(EXAMPLES) $(MAINLOOP) ## the examples, which check themselves
 $(call program,test/chat/talk,test/chat/talk.c)
 check-chat: build/test/chat/talk $(CHAT) ## real clients of the chat servers, over loopback
 	$(Q)TEST_ARGS='$(CHAT)' test/run.sh $@ $<
+
+MINIMQ_STORIES = $(call where,command -v mosquitto_sub,mosquitto_sub (Debian: mosquitto-clients),\
+	$(SETARCH) test/minimq/stories.sh $@ $< build/broker/e2e)
+check-minimq: $(MINIMQ) build/broker/e2e | build/deps/demo \
+		## mosquitto's clients and malformed packets: the tiny broker
+	$(MINIMQ_STORIES)
+
+check-minimq-asan: build/asan/examples/minimq build/broker/e2e | build/deps/demo \
+		## the same under AddressSanitizer
+	$(MINIMQ_STORIES)
+
+check-minimq-tsan: build/tsan/examples/minimq build/broker/e2e | build/deps/demo \
+		## the same under ThreadSanitizer
+	$(MINIMQ_STORIES)
 
 check-commit: | build/deps/commit ## kill -9 loses no row that was acknowledged; needs SQLite
 	$(call where,test -n '$(call has,sqlite3.h)',sqlite3.h (Debian: libsqlite3-dev),\

@@ -317,4 +317,5 @@ check-deep: | build/deps/build build/deps/test ## all of the above, for long: un
 		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis \
 		check-faults \
 		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan \
-		deep-broker check-broker-tsan check-redis-asan check-redis-tls deep-checked coverage
+		deep-broker check-broker-tsan check-minimq-asan check-minimq-tsan check-redis-asan \
+		check-redis-tls deep-checked coverage
