@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client's packets mean; see protocol.h. */
+/*
+ * What a client's packets mean; see protocol.h. A handler of a packet returns what its connection
+ * does next (net/input.c):
+ *
+ *   1             goes on with the next packet
+ *   0             keeps the packet, and handles it again when its password was checked (login.c)
+ *   -EPROTO       closes: a client must not send that
+ *   -ECONNRESET   closes: the client has sent DISCONNECT, or has its refusal
+ *   -ENOMEM       closes
+ */
 #include "protocol.h"
 
 #include <errno.h>
@@ -296,10 +305,7 @@ static int handle_disconnect(struct connection *connection, const struct codec_f
 	return -ECONNRESET;
 }
 
-/*
- * Handles one packet. 1: go on. Errors, after which the connection is closed: -EPROTO: it must not
- * send that; -ECONNRESET: it has sent DISCONNECT, or was refused; -ENOMEM.
- */
+/* A packet of a client that is let in. */
 static int protocol_handle(struct connection *connection, const struct codec_frame *frame)
 {
 	if (frame->type == CODEC_CONNECT)

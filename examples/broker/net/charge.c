@@ -37,16 +37,31 @@ void connection_worked(struct connection *connection, uint64_t work)
 	add_relaxed(&connection->work, work); /* a hint */
 }
 
-void connection_pace(struct connection *connection)
+/*
+ * Pauses the connection until the loop's tasks that are ready now have run. A charge that is ended
+ * at once does that: the charge pauses, its release submits `resume`, and `resume` comes behind
+ * these tasks.
+ */
+static void connection_yield(struct connection *connection)
+{
+	connection_charge(connection, CONNECTION_CHARGES_HIGH);
+	connection_release(connection, CONNECTION_CHARGES_HIGH);
+}
+
+/* Pauses the connection if other threads' charges (connection_charge_more) have gone too high. */
+static void connection_look_at_charges(struct connection *connection)
 {
 	if (load_relaxed(&connection->charges) >= CONNECTION_CHARGES_HIGH)
 		connection_charge(connection, 0);
+}
+
+void connection_pace(struct connection *connection)
+{
+	connection_look_at_charges(connection);
 	if (load_relaxed(&connection->work) < CONNECTION_WORK_MAX)
 		return;
 	store_relaxed(&connection->work, 0);
-	/* `resume` is a task of this loop: tasks that are ready run before it. */
-	connection_charge(connection, CONNECTION_CHARGES_HIGH);
-	connection_release(connection, CONNECTION_CHARGES_HIGH);
+	connection_yield(connection);
 }
 
 bool connection_quiet(const struct connection *connection)

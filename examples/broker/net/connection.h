@@ -53,7 +53,9 @@ struct topic_use;
 #define CONNECTION_WORK_MAX 4096
 #define CONNECTION_TOPICS 16
 
+/* The files that look into a part stand before it. */
 struct connection {
+	/* connection.c, loop.c: the socket, its life, its place among the loop's connections. */
 	uv_tcp_t tcp;
 	struct loop *loop;
 	struct connection *next; /* of the loop's connections */
@@ -71,7 +73,7 @@ struct connection {
 	const char *why; /* why it is closed; NULL: the client wanted it */
 	struct tls *tls; /* NULL: plain */
 
-	/* Input. */
+	/* input.c, stranger.c, deadline.c. */
 	bool paused;          /* its socket is not read, see above */
 	bool more;            /* has had its share of this turn; is read on in the next one */
 	bool resumed;         /* is read again at the end of this turn */
@@ -86,7 +88,8 @@ struct connection {
 	uint64_t begun;      /* when the packet that is kept began */
 	uint64_t silence_max;
 	struct baton_timer deadline;
-	/* Of the layers above, which alone look into these. */
+
+	/* The layers above alone: protocol.c, publisher.c, will.c, session, topic. */
 	struct session *session;                     /* counted; from its CONNACK on */
 	uint64_t epoch;                              /* the number of its join, see session.h */
 	struct message *will;                        /* a reference and a hop */
@@ -96,7 +99,7 @@ struct connection {
 	uint64_t voucher; /* of the password that let it in; 0: none, see vouchers.h */
 	bool told_own;    /* the log was told of a message to $SYS */
 
-	/* Output. */
+	/* answers.c, output.c. */
 	struct packet *answers; /* acknowledgements of its PUBLISHes, in their order: answers.c */
 	struct packet **answers_end;
 	struct packet *output_first;
@@ -112,6 +115,7 @@ struct connection {
 	uint64_t written;   /* atomic, written by the loop thread: memory of messages, ever */
 	bool full;          /* atomic, likewise: the socket takes no more */
 
+	/* charge.c, and what other threads submit to or change. */
 	struct baton_resource resource;
 	struct baton_resource_stats own_stats;
 	struct baton_resource_stats *stats; /* these, or those on the board */

@@ -307,6 +307,7 @@ int loop_start(struct loop *loop, struct net *net)
 	loop->config.name = "loop";
 	loop->connection_config = loop->config;
 	loop->connection_config.name = "connection";
+	/* The broker's drain hook: behind the tasks that have added to a connection's output. */
 	loop->connection_config.batch_end = connection_drained;
 	baton_resource_init(&loop->resource, &loop->config);
 	env_reveal(loop->env, &loop->resource, loop_name(loop, name));

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to the loop, the
- * baton wheel of its connections' timers, and the connections that the loop owns. In one turn of
- * the loop, libuv first reads what has come; then the tasks run that were submitted to this
- * thread's resources; then each connection that has output writes it. Then the thread sleeps until
- * a socket, an alarm or another thread has something for it. While it sleeps, another loop's thread
- * may take its turn (visit.h): "the loop's thread" means the one whose turn it is.
+ * baton wheel of its connections' timers, and the connections that the loop owns. One turn of the
+ * loop, in loop_thread():
+ *
+ *   uv_run         libuv reads what has come, and input.c handles it. loop_wake() and
+ *                  loop_alarmed() only note that other threads' tasks, or deadlines, are there
+ *   loop_turn      runs the tasks of the loop's resources: what this thread has gathered, and, if
+ *                  loop_wake() has noted it, what others have submitted; then passed deadlines.
+ *                  connection_drained() puts each connection that has output now on `dirty`
+ *   loop_settle    writes the output of the connections on `dirty`; sets the alarm
+ *   visit_others   runs or wakes other loops that this turn has brought something
+ *   visit_sleep    sleeps until a socket, the alarm or another thread has something
+ *
+ * While the thread sleeps, another loop's thread may take its turn (visit.h): "the loop's thread"
+ * means the one whose turn it is.
  */
 #ifndef BROKER_LOOP_H
 #define BROKER_LOOP_H

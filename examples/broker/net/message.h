@@ -66,19 +66,35 @@ void message_release(struct message *message, uint64_t counts);
 /* Sends its answer to the publisher: from here on the broker is responsible for the message. */
 void message_acknowledge(struct message *message);
 
+/*
+ * Two words of a packet change their meaning on its way. Whoever hands the packet on sets the
+ * word for the next part:
+ *
+ *   on its way to           | first union                  | second union
+ *   ------------------------+------------------------------+-------------------------------------
+ *   a session, a message    | due: the SUBSCRIBE that it   | -
+ *                           | waits for; 0: it is live     |
+ *   a session's queue       | due, as above                | order: 0, or as below when it is sent
+ *                           |                              | again
+ *   a session, the broker's | epoch: of the connection     | ask: the number of the SUBSCRIBE that
+ *   own                     | that it is for               | a SUBACK answers; 0: another packet
+ *   the store               | epoch, as above              | order
+ *   a connection            | connection                   | order: QoS 1 and 2, see inflight.h;
+ *                           |                              | else 0
+ */
 struct packet {
 	struct baton_task task;
 	struct packet *next;
 	struct session *session;
 	union {
-		struct connection *connection; /* on its way there */
-		uint64_t epoch; /* of a packet of the broker's own on its way to a session */
-		uint64_t due;   /* of a message on its way to a session, see delivery.c */
+		struct connection *connection;
+		uint64_t epoch;
+		uint64_t due;
 	};
 	struct message *message; /* NULL: a packet of the broker's own, all of it in head[] */
 	union {
-		uint64_t order; /* QoS 1 and 2: see session/inflight.h; else 0 */
-		uint64_t ask;   /* of a SUBACK on its way to a session, see delivery.c */
+		uint64_t order;
+		uint64_t ask;
 	};
 	uint64_t row;  /* in the store, until the session takes it over; 0: none */
 	uint32_t size; /* on the wire */

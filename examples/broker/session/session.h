@@ -52,6 +52,28 @@
  *
  * `received` and `asks` belong to the loop thread of the connection that has joined. They pass from
  * one connection to the next through `leave` and `joined`, and so need no hop.
+ *
+ * The numbers of a session. They only rise, but `storing`; `sent` begins anew with a connection.
+ *
+ *   number          | what it counts                  | who compares it, and why
+ *   ----------------+---------------------------------+------------------------------------------
+ *   join->number    | joins of all clients            | see the next three
+ *   newest          | the latest join that has come   | step 3: a join with a lower number has come
+ *                   |                                 | too late, and is refused
+ *   epoch           | the join of `connection`        | delivery.c: a packet of the broker's own
+ *                   |                                 | with another epoch is for a connection that
+ *                   |                                 | has gone, and is dropped
+ *   directed        | the latest join that the client | the client ids: while it is not `newest`, a
+ *                   | ids have sent here              | join is on its way: no expiry ends it
+ *   asks            | SUBSCRIBEs that were read       | gives a SUBSCRIBE its number
+ *   answered        | SUBSCRIBEs whose SUBACK is sent | delivery.c: a retained message waits while
+ *                   |                                 | its SUBSCRIBE (packet->due) is above it
+ *   inflight.order  | changes of an entry's state     | sorts what is sent again
+ *   attempted       | that order, of the last message | leave: a message above it was not begun to
+ *                   | begun to be written             | be written, and is sent without DUP
+ *   sent            | bytes of memory given to the    | delivery.c: less connection->written, these
+ *                   | connection                      | lie in its output
+ *   storing         | packets that wait for the store | delivery.c: QoS 0 and 1 wait until it is 0
  */
 #ifndef BROKER_SESSION_H
 #define BROKER_SESSION_H

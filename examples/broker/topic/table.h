@@ -6,6 +6,13 @@
  * topic is made or ended during a pass over the topics. A filter with wildcards costs one pass over
  * the topics; a message costs nothing here. A request with many such filters takes several tasks;
  * new topics, and steps of other sessions' requests, run in between.
+ *
+ * Requests in turns. `requests` is a queue beside the resource's own, for two rules that the
+ * resource's order alone cannot give: a request that has looked at TABLE_LOOKS_MAX topics goes
+ * behind all other sessions' requests, but stays before the later ones of its own session. One task
+ * is under way while the queue is not empty: it runs steps of the first request until the looks
+ * are spent, puts that request and its session's later ones last, and submits itself again, behind
+ * the topics that wait to be made.
  */
 #ifndef BROKER_TABLE_H
 #define BROKER_TABLE_H
