@@ -93,6 +93,62 @@ static void loops(void)
 			abort();
 }
 
+/* A request to one resource, whose answer is a task of another one, in three ways. */
+static struct baton_resource asker;
+static struct baton_future answered;
+static struct baton_continuation then;
+static struct baton_detached token;
+
+static int no_answer(struct baton_task *task)
+{
+	return 0;
+}
+
+static int detach(struct baton_task *task)
+{
+	return baton_detach(&token, 0);
+}
+
+static void hops(void)
+{
+	struct baton_task task;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		baton_task_init(&task, no_answer, NULL);
+		BATON_IGNORE(baton_submit(&resource, &task));
+		baton_task_init(&task, no_answer, NULL);
+		BATON_IGNORE(baton_submit(&asker, &task));
+	}
+}
+
+static void promises(void)
+{
+	struct baton_task task = BATON_TASK_INIT(no_answer, NULL);
+	struct baton_task answer = BATON_TASK_INIT(no_answer, NULL);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		baton_promise_init(&answered);
+		baton_continuation_task(&then, &asker, &answer);
+		baton_future_then(&answered, &then);
+		BATON_IGNORE(baton_submit(&resource, &task));
+		baton_future_complete(&answered, 0, NULL);
+	}
+}
+
+static void detached(void)
+{
+	struct baton_task task = BATON_TASK_INIT(detach, &answered);
+	struct baton_task answer = BATON_TASK_INIT(no_answer, NULL);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		baton_future_init(&answered);
+		baton_continuation_task(&then, &asker, &answer);
+		BATON_IGNORE(baton_submit(&resource, &task));
+		baton_future_then(&answered, &then);
+		BATON_IGNORE(baton_detached_complete(&token, 0, NULL));
+	}
+}
+
 static void row(const char *path, struct counts limit, void (*way)(void), double tasks)
 {
 	struct bench_counts before;
@@ -132,6 +188,9 @@ void counts_compose(void)
 	row("fan-out over 64, idle, per item", (struct counts){3 + 5.0 / ITEMS, 1.0 / ITEMS, 0},
 	    fan_out, ITEMS);
 	row("task with 4 undone, library's memory", (struct counts){2, 0, 0}, undo, ROUNDS);
+	row("request and answer, two hops", (struct counts){4, 0, 0}, hops, ROUNDS);
+	row("request and answer, a promise", (struct counts){10, 0, 0}, promises, ROUNDS);
+	row("request and answer, detached", (struct counts){11, 0, 0}, detached, ROUNDS);
 	if (baton_pool_create(&options, &one_worker))
 		abort();
 	row("parallel loop without help, per chunk", (struct counts){1, 0, 0}, loops, 3 * ROUNDS);
