@@ -101,6 +101,12 @@ struct baton__frame {
 	uint32_t depth; /* 1: the outermost; from BATON__DEPTH_NONE on: after a bad fork */
 };
 
+/* What a thread reads (reader.h), on its stack or in a shared hold: not for programs. */
+struct baton__reading {
+	const struct baton__reading *below;
+	const struct baton_resource *resource;
+};
+
 /* One hold. The caller's memory; not to be copied or given back in use. Zero: not in use. */
 struct baton_hold {
 	struct baton_resource *_resource; /* NULL: not in use */

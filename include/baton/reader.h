@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers: tasks that look at a resource's state and change nothing of it. Readers that follow each
- * other run side by side, on as many threads as there are. An ordinary task, a writer, runs alone:
- * it sees all that the readers before it did, and the readers behind it see all that it did.
+ * Readers: tasks and holds that look at a resource's state and change nothing of it. Readers that
+ * follow each other run side by side, on as many threads as there are. An ordinary task or hold, a
+ * writer, runs alone: it sees all that the readers before it did, and the readers behind it see all
+ * that it did.
+ *
+ * Most look-ups want none of this, but a published pointer (published.h): a look-up in what seldom
+ * changes needs no task, no order, and no atomic operation that other CPUs see. Readers are for
+ * long looks (W22 in test/bench/README.md tells how long) at state that changes in place. A shared
+ * hold is for a thread that wants the outcome now, a reader task for one that goes on.
  *
  * Experimental: may change without a table in CHANGES until a program from a real need uses it.
  *
@@ -26,10 +32,12 @@
  *	baton_reader_init(&search->reader, &topic->readers);
  *	error = baton_submit(&topic->resource, &search->task);
  *
- *                     | may run beside          | from
- *   submit, cancel    | everything but the two  | any thread
- *   at_work, reading  | everything but the two  | any thread
- *   init, deinit      | nothing                 | the owner
+ *                          | may run beside                 | from
+ *   submit, cancel         | everything but init, deinit    | any thread
+ *   hold_shared, _until    | the same                       | any thread, also inside tasks
+ *   release_shared         | the same; nothing on this hold | the thread that holds
+ *   at_work, reading       | everything but init, deinit    | any thread
+ *   init, deinit           | nothing                        | the owner
  *
  * Where a reader runs. On an idle resource a reader runs on this thread, as any task does. A
  * baton_submit() that finds readers at work, and no task that waits, runs the reader on this
@@ -37,9 +45,10 @@
  * whose submit happens before its own. When a worker of the pool comes to a reader, it takes the
  * readers that follow, up to 31, and other workers help it.
  *
- * Corner cases. Use readers for long looks (W22 in test/bench/README.md tells how long). For
- * look-ups in what seldom changes use a published pointer (published.h): it needs no task, no
- * order, and no atomic operation that other CPUs see.
+ * Corner cases. Calls and posts have no form for readers. baton_hold_shared(), the function, and
+ * baton_release_shared() are such a call: no other thread does better, since the caller itself may
+ * run beside the readers at work. A reader that nobody waits for is a task in a struct of the
+ * program's.
  *
  * Order. Readers between two writers may begin, end, and complete their futures in any order.
  *
@@ -71,6 +80,7 @@
 #include <stdint.h>
 
 #include <baton/attributes.h>
+#include <baton/hold.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -116,8 +126,73 @@ void baton_reader_init(struct baton_reader *reader, struct baton_readers *reader
  * never. */
 uint32_t baton_readers_at_work(const struct baton_readers *readers) BATON_NONNULL;
 
+/* One shared hold. The caller's memory; not to be copied or given back in use. Zero: not in use. */
+struct baton_shared_hold {
+	struct baton_hold _hold;
+	struct baton_readers *_readers;
+	struct baton__reading _reading;
+	uint64_t _reserved[4];
+};
+
+#define BATON_SHARED_HOLD_INIT                                                                     \
+	{                                                                                          \
+		BATON_HOLD_INIT, NULL, {NULL, NULL},                                               \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+
 /*
- * Does the calling thread run a reader of the resource, or a function that such a reader calls?
+ * hold_shared: the calling thread becomes a reader until it releases the hold. It waits while an
+ * ordinary task or hold has the resource, or waits for it. hold_shared_until: at most until
+ * `deadline_ns` (time.h); a deadline in the past: only where the thread need not wait.
+ *
+ *	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+ *
+ *	if (baton_hold_shared(&topic->readers, &hold))
+ *		return 1;
+ *	found = find(topic, key);           (on this thread, beside other readers)
+ *	return baton_release_shared(&hold);
+ *
+ * Thread safety: any thread, also inside tasks. Blocking: yes.
+ * Ownership: hold, readers and resource must live until the release.
+ * Errors: as baton_hold(), baton_hold_until() (hold.h). -EDEADLK also: this thread is a reader of
+ * the resource.
+ *
+ * Corner cases. What hold.h says of a hold is true of a shared hold, too: where it ends, deadlines,
+ * cancels, closes, suspensions, bounds, lanes, statistics, a fork's child. Holds of both sorts are
+ * released in any order.
+ *
+ * Inside, baton_current() is the resource, baton_reading() is true and baton_held() is false. There
+ * is no way from a shared hold to a hold: inside, a hold, a shared hold, a call or an await of the
+ * resource returns -EDEADLK, always. A submit queues its task, also that of a reader.
+ *
+ * A shared hold of an idle resource costs three atomics, one that joins readers costs two, where
+ * the resource has no statistics. Shared holds that wait behind an ordinary task are granted
+ * together, up to 32 of them.
+ *
+ * Where readers run one after the other, a shared hold has the resource alone. baton_held() is
+ * false all the same.
+ */
+BATON_MUST_USE int baton_hold_shared(struct baton_readers *readers,
+                                     struct baton_shared_hold *hold) BATON_NONNULL;
+BATON_MUST_USE int baton_hold_shared_until(struct baton_readers *readers,
+                                           struct baton_shared_hold *hold,
+                                           uint64_t deadline_ns) BATON_NONNULL;
+
+/*
+ * Ends a shared hold. If this thread is the last reader, it goes on with the resource: up to the
+ * capture limit of tasks run here; inside a task or another hold they go to the executor.
+ *
+ * Thread safety: the thread that holds. Blocking: never (apart from what the tasks that run here
+ * do).
+ * Errors: as baton_release() (hold.h).
+ */
+BATON_MUST_USE int baton_release_shared(struct baton_shared_hold *hold) BATON_NONNULL;
+
+/*
+ * Does the calling thread run a reader of the resource, or a function that such a reader calls; or
+ * has it a shared hold of the resource?
  *
  * Thread safety: any thread, about itself. Blocking: never.
  */

@@ -22,6 +22,8 @@ struct baton_bound;
 struct baton_continuation;
 struct baton_future;
 struct baton_hold;
+struct baton_readers;
+struct baton_shared_hold;
 struct baton_lanes;
 struct baton_resource;
 struct baton_resource_stats;
@@ -90,6 +92,9 @@ struct baton__checks {
 	void (*hold_many)(struct baton_resource *const *resources, size_t count,
 	                  const struct baton_hold *holds, const char *function);
 	void (*release)(const struct baton_hold *hold, const char *function);
+	void (*hold_shared)(const struct baton_readers *readers,
+	                    const struct baton_shared_hold *hold, const char *function);
+	void (*release_shared)(const struct baton_shared_hold *hold, const char *function);
 
 	/* ---- Of timers and triggers. `given`: a function is given. A fire or an arm is promised
 	 * -EINVAL where a function or a resource is missing, and is not stopped there ---- */

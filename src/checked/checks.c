@@ -10,6 +10,7 @@
 #include <baton/bound.h>
 #include <baton/epoch.h>
 #include <baton/hold.h>
+#include <baton/reader.h>
 #include <baton/label.h>
 #include <baton/lane.h>
 #include <baton/trigger.h>
@@ -173,6 +174,29 @@ static void release_given(const struct baton_hold *hold, const char *function)
 		hold_given(hold->_resource, hold, function);
 }
 
+static void shared_given(const struct baton_readers *readers, const struct baton_shared_hold *hold,
+                         const char *function)
+{
+	if (!readers)
+		BATON_MISUSE(function, "the readers are NULL");
+	if (!hold)
+		BATON_MISUSE_OF(function, baton__name(readers->_resource), "was given no hold");
+	for (size_t i = 0; i < sizeof(hold->_reserved) / sizeof(hold->_reserved[0]); i++)
+		if (hold->_reserved[i])
+			BATON_MISUSE_OF(function, baton__name(readers->_resource),
+			                "was given a hold that is not initialised: use "
+			                "BATON_SHARED_HOLD_INIT, or zero it");
+	hold_given(readers->_resource, &hold->_hold, function);
+}
+
+static void release_shared_given(const struct baton_shared_hold *hold, const char *function)
+{
+	if (!hold)
+		BATON_MISUSE(function, "the hold is NULL");
+	if (hold->_hold._resource)
+		shared_given(hold->_readers, hold, function);
+}
+
 const struct baton__checks baton__checks = {
 	.init = baton__check_init,
 	.resource = baton__check_resource,
@@ -196,6 +220,8 @@ const struct baton__checks baton__checks = {
 	.hold = hold_given,
 	.hold_many = holds_given,
 	.release = release_given,
+	.hold_shared = shared_given,
+	.release_shared = release_shared_given,
 	.drop = baton__check_drop,
 	.trigger_init = trigger_init,
 	.trigger_fire = trigger_fire,

@@ -62,12 +62,6 @@ struct baton__called {
 	const struct baton__caller *caller;
 };
 
-/* A reader that the thread runs (module/reader.c); on its stack. */
-struct baton__reading {
-	const struct baton__reading *below;
-	const struct baton_resource *resource;
-};
-
 /* begin: called by a thread that is about to sleep in a call. False: the thread holds nothing. end:
  * the call is over. */
 bool baton__caller_begin(struct baton__caller *caller);

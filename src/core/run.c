@@ -123,9 +123,13 @@ bool baton__run_beside(struct baton__frame *frame, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
 
+	/* A task of KIND_ALONE has no context around it (kind.h). */
+	const bool context = baton__has_context(frame->resource) &&
+	                     !baton__kind_is(task, BATON__KIND_ALONE);
+
 	frame->value = NULL;
 	return claim(frame->resource, task, future) &&
-	       enter(frame, task, future, NULL, baton__has_context(frame->resource));
+	       enter(frame, task, future, NULL, context);
 }
 
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)

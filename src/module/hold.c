@@ -12,6 +12,9 @@
  * counts as holding the resource, and what asks for the running function passes the frame over. On
  * the idle path the outermost hold has no frame, but BATON_INLINE_HOLD in `top` (baton/inline.h).
  *
+ * A shared hold (hold_shared.c) goes the same way. The argument `readers` says whose readers its
+ * thread joins (reader.c); NULL: this is no shared hold.
+ *
  * Invariants:
  * hold.used: A hold is in use while `_resource` is set. A hold that is not in use has `_how` 0: the
  *    short path sets `_resource` alone.
@@ -36,6 +39,7 @@
 #include "core/contention.h"
 #include "core/context.h"
 #include "wait/linger.h"
+#include "module/reader.h"
 #include "module/shelf.h"
 
 #include <errno.h>
@@ -43,7 +47,7 @@
 /* `_how` of a hold. */
 #define SPECIAL 1U /* was captured in that mode (word.h) */
 #define LENT 2U    /* was captured; submitters have the queue */
-#define SHELVED 4U /* was granted: the baton is on the shelf */
+#define SHELVED 4U /* was granted, or has joined readers: this thread has not the baton itself */
 #define OPEN 8U    /* there are hooks, and batch_begin has succeeded */
 #define INSIDE 16U /* between config->enter and leave */
 
@@ -117,7 +121,8 @@ static bool may_hold(const struct baton_resource *resource)
 }
 
 /* Captures an idle resource. */
-static bool take_idle(struct baton_resource *resource, struct baton_hold *hold)
+static bool take_idle(struct baton_resource *resource, struct baton_hold *hold,
+                      struct baton_readers *readers)
 {
 	const uintptr_t word = baton__word(resource);
 	uintptr_t mode = BATON__NORMAL;
@@ -132,10 +137,25 @@ static bool take_idle(struct baton_resource *resource, struct baton_hold *hold)
 	}
 	push_frame(hold, resource, mode == BATON__SPECIAL ? SPECIAL : 0);
 	if (mode == BATON__SPECIAL) {
-		baton__stats_entered(baton__stats(resource), (uintptr_t)baton_hold);
+		baton__stats_entered(baton__stats(resource), readers ? (uintptr_t)baton_hold_shared
+		                                                     : (uintptr_t)baton_hold);
 		if (baton__backlog_lend(resource))
 			hold->_how |= LENT;
 	}
+	if (readers)
+		baton__readers_begin(readers);
+	return true;
+}
+
+/* Captures an idle resource, or joins its readers. */
+static bool take_now(struct baton_resource *resource, struct baton_hold *hold,
+                     struct baton_readers *readers)
+{
+	if (take_idle(resource, hold, readers))
+		return true;
+	if (!readers || !baton__readers_join_held(readers))
+		return false;
+	push_frame(hold, resource, SHELVED);
 	return true;
 }
 
@@ -185,10 +205,11 @@ static int begin_hold(struct baton_resource *resource, struct baton_hold *hold)
 }
 
 /* Gives the baton of a hold back, whose frame is at `link`. Returns batch_end's status. */
-static int end_hold(struct baton_hold *hold, uintptr_t *link)
+static int end_hold(struct baton_hold *hold, uintptr_t *link, struct baton_readers *readers)
 {
 	struct baton_resource *resource = hold->_resource;
 	const uint32_t how = hold->_how;
+	const bool beside = readers && baton_readers_at_work(readers); /* this one is counted */
 	int status = 0;
 
 	if (how & INSIDE)
@@ -199,45 +220,52 @@ static int end_hold(struct baton_hold *hold, uintptr_t *link)
 		baton__stats_executed(baton__stats(resource));
 	hold->_resource = NULL;
 	hold->_how = 0;
+	if (beside && !(how & SHELVED))
+		baton__readers_end_lead(readers, 1);
 	unlink_frame(link);
-	pass_on(resource, how);
+	if (beside && how & SHELVED)
+		baton__readers_leave(readers, 1);
+	else
+		pass_on(resource, how);
 	return status;
 }
 
 /* Begins a hold whose frame is the innermost; undoes it if batch_begin has failed. */
-static int begin_hold_or_undo(struct baton_resource *resource, struct baton_hold *hold)
+static int begin_hold_or_undo(struct baton_resource *resource, struct baton_hold *hold,
+                              struct baton_readers *readers)
 {
 	const int status = begin_hold(resource, hold);
 
 	if (status)
-		(void)end_hold(hold, &baton__self->top);
+		(void)end_hold(hold, &baton__self->top, readers);
 	return status;
 }
 
 /* The thread stands back from a busy resource, as a caller does (call.c), then lingers. */
 static bool take_when_idle(struct baton_resource *resource, struct baton_hold *hold,
-                           uint64_t deadline_ns)
+                           uint64_t deadline_ns, struct baton_readers *readers)
 {
 	struct baton__stand_back_call looks;
 	struct baton__linger linger;
 
-	if (take_idle(resource, hold))
+	if (take_now(resource, hold, readers))
 		return true;
 	if (baton__is_past(deadline_ns) || baton__thread_holds(baton__self, resource))
 		return false;
 	if (baton__stand_back_call_begin(resource, &looks))
 		while (baton__stand_back_call_look(resource, &looks))
-			if (take_idle(resource, hold))
+			if (take_now(resource, hold, readers))
 				return true;
 	baton__linger_begin(&linger, deadline_ns);
+	linger.often = readers;
 	while (baton__linger_look(resource, &linger))
-		if (take_idle(resource, hold))
+		if (take_now(resource, hold, readers))
 			return true;
 	return false;
 }
 
-static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct baton_hold *hold,
-                                     uint64_t deadline_ns)
+BATON_NOINLINE int baton__hold_take(struct baton_resource *resource, struct baton_hold *hold,
+                                    uint64_t deadline_ns, struct baton_readers *readers)
 {
 	int error = baton__has_record(baton__self) ? 0 : baton__thread_attach();
 
@@ -247,10 +275,10 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 		return -EALREADY;
 	if (!may_hold(resource))
 		return -EPERM;
-	if (!take_when_idle(resource, hold, deadline_ns)) {
+	if (!take_when_idle(resource, hold, deadline_ns, readers)) {
 		/* hold.deferred */
 		baton__self->visits++;
-		error = baton__hold_await(resource, deadline_ns);
+		error = baton__hold_await(resource, deadline_ns, readers);
 		if (!error)
 			push_frame(hold, resource, SHELVED);
 		baton__self->visits--;
@@ -259,7 +287,7 @@ static BATON_NOINLINE int hold_other(struct baton_resource *resource, struct bat
 			return error;
 		}
 	}
-	return begin_hold_or_undo(resource, hold);
+	return begin_hold_or_undo(resource, hold, readers);
 }
 
 BATON_EXPORT int baton_hold(struct baton_resource *resource, struct baton_hold *hold)
@@ -268,7 +296,7 @@ BATON_EXPORT int baton_hold(struct baton_resource *resource, struct baton_hold *
 	BATON__CHECKED(may_wait(__func__));
 	if (BATON_LIKELY(take_plain(resource, hold)))
 		return 0;
-	return BATON__ANSWER(resource, hold_other(resource, hold, BATON_FOREVER));
+	return BATON__ANSWER(resource, baton__hold_take(resource, hold, BATON_FOREVER, NULL));
 }
 
 BATON_EXPORT int baton_hold_until(struct baton_resource *resource, struct baton_hold *hold,
@@ -276,7 +304,26 @@ BATON_EXPORT int baton_hold_until(struct baton_resource *resource, struct baton_
 {
 	BATON__CHECKED(hold(resource, hold, __func__));
 	BATON__CHECKED(may_wait(__func__));
-	return BATON__ANSWER(resource, hold_other(resource, hold, deadline_ns));
+	return BATON__ANSWER(resource, baton__hold_take(resource, hold, deadline_ns, NULL));
+}
+
+int baton__hold_release(struct baton_hold *hold, struct baton_readers *readers)
+{
+	struct baton_resource *resource = hold->_resource;
+	uintptr_t *link = find_frame(hold);
+
+	if (BATON_UNLIKELY(baton__forked())) {
+		if (link)
+			unlink_frame(link);
+		*hold = (struct baton_hold)BATON_HOLD_INIT;
+		return 0;
+	}
+	if (BATON_UNLIKELY(!link))
+		BATON_MISUSE_OF(readers ? "baton_release_shared" : "baton_release",
+		                baton__name(resource),
+		                "is not held by this hold here: release a hold on the thread, and "
+		                "in the function, that has taken it");
+	return end_hold(hold, link, readers);
 }
 
 BATON_EXPORT int baton_release(struct baton_hold *hold)
@@ -285,7 +332,6 @@ BATON_EXPORT int baton_release(struct baton_hold *hold)
 
 	struct baton_resource *resource = hold->_resource;
 	struct baton__thread *self = baton__self;
-	uintptr_t *link;
 
 	if (BATON_LIKELY(self->top ==
 	                 ((uintptr_t)resource | BATON_INLINE_BARE | BATON_INLINE_HOLD))) {
@@ -305,17 +351,7 @@ BATON_EXPORT int baton_release(struct baton_hold *hold)
 	}
 	if (!resource)
 		return baton__refused("baton_release: the hold is not in use");
-	link = find_frame(hold);
-	if (BATON_UNLIKELY(baton__forked())) {
-		if (link)
-			unlink_frame(link);
-		*hold = (struct baton_hold)BATON_HOLD_INIT;
-		return 0;
-	}
-	BATON_REQUIRE_OF(link, baton__name(resource),
-	                 "is not held by this hold here: release a hold on the thread, and in the "
-	                 "function, that has taken it");
-	return end_hold(hold, link);
+	return baton__hold_release(hold, NULL);
 }
 
 /* ---- Several resources ---- */
@@ -355,14 +391,14 @@ static int hold_many(struct baton_resource *const *resources, size_t count,
 		struct baton_hold *hold = &holds[order[held]];
 
 		if (!take_plain(resources[order[held]], hold))
-			error = hold_other(resources[order[held]], hold, deadline_ns);
+			error = baton__hold_take(resources[order[held]], hold, deadline_ns, NULL);
 		held += !error;
 	}
 	/* The status of batch_end says nothing: nothing was done in the batch. */
 	while (error && held > 0) {
 		const struct baton_hold *hold = &holds[order[--held]];
 
-		(void)end_hold(&holds[order[held]], find_frame(hold));
+		(void)end_hold(&holds[order[held]], find_frame(hold), NULL);
 	}
 	return error;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grant: the task by which a hold waits in a busy resource (hold.c).
+ * The grant: the task by which a hold waits in a busy resource (hold.c). The grant of a shared hold
+ * is a reader (reader.c) whose place in the group goes to the waiting thread.
  *
  * Invariants:
  * hold.grant: One CAS on the future decides between the grant and a deadline, cancel or deadlock
@@ -16,6 +17,7 @@
 #include "core/submit.h"
 #include "wait/cycle.h"
 #include "call/call.h"
+#include "module/reader.h"
 #include "module/shelf.h"
 #include "module/who.h"
 
@@ -25,6 +27,7 @@ struct grant {
 	struct baton__counted counted;
 	struct baton_task task;
 	struct baton__who who;
+	struct baton_reader reader; /* of a shared hold */
 };
 
 _Static_assert(sizeof(struct grant) <= BATON__NODE_BODY_SIZE, "fits a node");
@@ -44,7 +47,23 @@ static const struct baton_task_type grant_type = {
 	._flags = BATON__KIND_HAS_FUTURE | BATON__KIND_ALONE,
 };
 
-static int submit_grant(struct baton_resource *resource, struct grant *grant, uint64_t deadline_ns)
+/* The same for a shared hold. Beside readers the baton stays with their leader. */
+static int share_for(struct baton_task *task)
+{
+	struct grant *grant = baton_container_of(task, struct grant, task);
+
+	return baton__readers_count_held(grant->reader._readers) ? 0 : shelve_for(task);
+}
+
+static const struct baton_task_type shared_grant_type = {
+	.run = share_for,
+	.future = BATON_TASK_PLACE(struct grant, task, counted.future),
+	.reader = BATON_TASK_PLACE(struct grant, task, reader),
+	._flags = BATON__KIND_HAS_FUTURE | BATON__KIND_ALONE,
+};
+
+static int submit_grant(struct baton_resource *resource, struct grant *grant, uint64_t deadline_ns,
+                        struct baton_readers *readers)
 {
 	struct baton__thread *self = baton__self;
 	const struct baton__in_time in_time = {&grant->task, deadline_ns};
@@ -52,7 +71,9 @@ static int submit_grant(struct baton_resource *resource, struct grant *grant, ui
 	int error;
 
 	grant->who = baton__who_now();
-	baton__type_set(&grant->task, &grant_type);
+	baton__type_set(&grant->task, readers ? &shared_grant_type : &grant_type);
+	if (readers)
+		baton_reader_init(&grant->reader, readers);
 	/* A bound may have the submit wait for room. */
 	if (deadline_ns != BATON_FOREVER)
 		self->in_time = &in_time;
@@ -62,7 +83,8 @@ static int submit_grant(struct baton_resource *resource, struct grant *grant, ui
 }
 
 /* hold.memory: with a node. */
-static int await_counted(struct baton_resource *resource, uint64_t deadline_ns)
+static int await_counted(struct baton_resource *resource, uint64_t deadline_ns,
+                         struct baton_readers *readers)
 {
 	struct grant *grant = baton__node_alloc(sizeof(*grant));
 	struct baton_future *future;
@@ -74,7 +96,7 @@ static int await_counted(struct baton_resource *resource, uint64_t deadline_ns)
 	future = &grant->counted.future;
 	/* unshared: not submitted yet */
 	future->_state = BATON__FUTURE_COUNTED;
-	error = submit_grant(resource, grant, deadline_ns);
+	error = submit_grant(resource, grant, deadline_ns, readers);
 	if (error) {
 		baton__node_free(grant);
 		return error;
@@ -87,10 +109,10 @@ static int await_counted(struct baton_resource *resource, uint64_t deadline_ns)
 }
 
 /* hold.memory: on the stack. */
-static int await_here(struct baton_resource *resource)
+static int await_here(struct baton_resource *resource, struct baton_readers *readers)
 {
 	struct grant grant = {.counted = {.future = BATON_FUTURE_INIT}};
-	int error = submit_grant(resource, &grant, BATON_FOREVER);
+	int error = submit_grant(resource, &grant, BATON_FOREVER, readers);
 
 	if (error)
 		return error;
@@ -100,7 +122,8 @@ static int await_here(struct baton_resource *resource)
 	return error;
 }
 
-int baton__hold_await(struct baton_resource *resource, uint64_t deadline_ns)
+int baton__hold_await(struct baton_resource *resource, uint64_t deadline_ns,
+                      struct baton_readers *readers)
 {
 	int error = baton__cycle_if_held(baton__self->called, resource, false);
 
@@ -113,6 +136,6 @@ int baton__hold_await(struct baton_resource *resource, uint64_t deadline_ns)
 	if (baton__must_not_wait())
 		return -EDEADLK;
 	return deadline_ns == BATON_FOREVER && !baton__self->top
-	               ? await_here(resource)
-	               : await_counted(resource, deadline_ns);
+	               ? await_here(resource, readers)
+	               : await_counted(resource, deadline_ns, readers);
 }

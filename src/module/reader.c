@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Readers. The holder that comes to a reader leads a group: it says in the readers' word that
- * readers are at work, and runs the reader. Other threads come to the group in two ways. A
- * submitter joins the group by one CAS. Or the leader, if it is a worker, takes the readers that
- * follow out of the queue into its party (reader_party.h), where other workers find them. A leader
- * that ends before others shelves the baton (shelf.c). The last reader of the group unshelves it.
+ * readers are at work, and runs the reader. Other threads come to the group in three ways. A
+ * submitter, or a shared hold (hold_shared.c), joins the group by one CAS. The leader grants the
+ * shared holds that follow. Or the leader, if it is a worker, takes the readers that follow out of
+ * the queue into its party (reader_party.h), where other workers find them. A leader that ends
+ * before others shelves the baton (shelf.c). The last reader of the group unshelves it.
  *
  * The word `_state`:
  *   OPEN   1 bit. Submitters may join: the leader has left no task in _list, and no module may keep
  *          tasks behind it. So every task that waits is in the inbox, where a joiner sees it.
  *          Without meaning while no reader is counted.
- *   COUNT  31 bits. The readers that run, and those in the party.
+ *   COUNT  31 bits. The readers that run, those in the party, and shared holds.
  *   COUNT 0 -> n (OPEN)     the leader, which holds the baton
- *   COUNT n > 0 -> n+1      a joiner, with OPEN
+ *   COUNT n > 0 -> n+1      a joiner, with OPEN; the leader, for the thread of a grant
  *   COUNT n -> n-m          a thread that has run m readers
  *
  * Invariants:
@@ -62,14 +63,20 @@ static struct baton_readers *readers_of(const struct baton_task *task)
 
 /* ---- One reader ---- */
 
+static void count_executed(const struct baton_resource *resource)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	/* Relaxed: only counted (reader.counts). */
+	if (stats)
+		(void)add_relaxed(&stats->executed, 1);
+}
+
 void baton__reader_run(struct baton__frame *frame, struct baton_task *task)
 {
-	struct baton_resource_stats *stats = baton__stats(frame->resource);
-
 	BATON_PROBE(task__begin, frame->resource, task);
-	/* Relaxed: only counted (reader.counts). */
-	if (baton__run_beside(frame, task) && stats)
-		(void)add_relaxed(&stats->executed, 1);
+	if (baton__run_beside(frame, task))
+		count_executed(frame->resource);
 	BATON_PROBE(task__end, frame->resource, 0);
 }
 
@@ -77,7 +84,7 @@ void baton__reader_run(struct baton__frame *frame, struct baton_task *task)
 static bool leave_group(struct baton_readers *readers, uint32_t ended)
 {
 	/* [reader.end] release: what these readers did; acquire: what the other readers did, for
-	 * the last one; pairs with [reader.end] here and in end_lead */
+	 * the last one; pairs with [reader.end] here and in baton__readers_end_lead */
 	return sub_acq_rel(&readers->_state, ended * READER) / READER == ended;
 }
 
@@ -102,15 +109,26 @@ static bool side_by_side(const struct baton_resource *resource)
 	       (!config || !config->executor || config->executor->_ops->offer);
 }
 
-/* Is the leader to take other readers? A captured thread, a helper and a nested capture run no
+/* Is the leader to run other readers? A captured thread, a helper and a nested capture run no
  * other reader for others (L7, L8, L9). */
 static bool leads_others(const struct baton__frame *frame)
 {
 	const struct baton__thread *self = baton__self;
 
 	return self->member && self->member == baton__executor_if_any(frame->resource) &&
-	       baton__turn_seems_held(frame->resource) && !baton__frame_nested(frame) &&
-	       baton__any_waits(frame->resource);
+	       baton__turn_seems_held(frame->resource) && !baton__frame_nested(frame);
+}
+
+static bool is_grant(const struct baton_task *task)
+{
+	return baton__kind_is(task, BATON__KIND_ALONE);
+}
+
+/* May the leader grant the shared holds that follow? No function of the user's runs for that. But a
+ * helper that completes the future for which it helps would enter the reader too late (L9). */
+static bool may_grant(const struct baton_resource *resource, const struct baton_task *task)
+{
+	return baton__turn_seems_held(resource) || is_grant(task);
 }
 
 /* The entry behind the running task; NULL: none is known. */
@@ -126,21 +144,32 @@ static struct baton_task *next_entry(struct baton_resource *resource)
 	return resource->_list;
 }
 
-/* Takes the readers that follow into the party. Returns their number. */
-static uint32_t gather_readers(struct baton_readers *readers, struct baton__party *party)
+/* Takes the readers that follow: grants into the chain, others into the party, if there is one, up
+ * to the first entry that is neither. Returns the number of those in the party. */
+static uint32_t gather_readers(struct baton_readers *readers, struct baton__party *party,
+                               struct baton_task **grants)
 {
 	struct baton_resource *resource = readers->_resource;
 	struct baton_task *task;
 	const bool had = resource->_list;
 	uint32_t count = 0;
 
-	while (count < BATON__PARTY_MAX && (task = next_entry(resource)) &&
-	       baton__part_hooks(task) == &reader_hooks && readers_of(task) == readers) {
+	for (uint32_t left = BATON__PARTY_MAX; left > 0; left--) {
+		task = next_entry(resource);
+		if (!task || baton__part_hooks(task) != &reader_hooks ||
+		    readers_of(task) != readers || !(party || is_grant(task)))
+			break;
 		resource->_list = task->_next;
 		if (baton__has_extras(resource))
 			baton__backlog_left(resource, task);
-		party->tasks[count++] = task;
+		if (is_grant(task)) {
+			*grants = task;
+			grants = &task->_next;
+		} else {
+			party->tasks[count++] = task;
+		}
 	}
+	*grants = NULL;
 	baton__backlog_put_back(resource);
 	/* The release at the end of a short path then fails: such a path has an empty _list. */
 	if (!had && resource->_list)
@@ -152,7 +181,7 @@ static uint32_t gather_readers(struct baton_readers *readers, struct baton__part
 static void begin_group(struct baton_readers *readers, struct baton__party *party, uint32_t count)
 {
 	struct baton_resource *resource = readers->_resource;
-	const bool open = !resource->_list && !baton__backlog(resource);
+	const bool open = !baton__backlog(resource) && !resource->_list;
 
 	/* [reader.begin] release: what the tasks before did; pairs with [reader.begin] in
 	 * join_group */
@@ -162,9 +191,13 @@ static void begin_group(struct baton_readers *readers, struct baton__party *part
 	baton__party_begin(party, count - 1);
 }
 
-/* The leader has run `ended` readers. If other readers are at work, it leaves the resource when its
- * task is over, and the last of them goes on. */
-static void end_lead(struct baton_readers *readers, uint32_t ended)
+void baton__readers_begin(struct baton_readers *readers)
+{
+	if (side_by_side(readers->_resource))
+		begin_group(readers, NULL, 1);
+}
+
+void baton__readers_end_lead(struct baton_readers *readers, uint32_t ended)
 {
 	struct baton_resource *resource = readers->_resource;
 	uint32_t word = load_relaxed(&readers->_state);
@@ -202,6 +235,7 @@ static bool lead_group(struct baton_task *task)
 	struct baton_resource *resource = frame->resource;
 	struct baton_readers *readers = readers_of(task);
 	struct baton__party *party = NULL;
+	struct baton_task *grants = NULL;
 	uint32_t count = 0;
 	uint32_t ended = 1;
 
@@ -212,12 +246,20 @@ static bool lead_group(struct baton_task *task)
 		return false;
 	if (baton__has_extras(resource))
 		baton__backlog_left(resource, task);
-	if (leads_others(frame))
-		party = baton__party_of(readers);
-	if (party)
-		count = gather_readers(readers, party);
+	if (baton__any_waits(resource) && may_grant(resource, task)) {
+		if (leads_others(frame))
+			party = baton__party_of(readers);
+		count = gather_readers(readers, party, &grants);
+	}
 	begin_group(readers, party, count + 1);
 	(void)baton__backlog_lend(resource); /* until the drain goes on */
+	/* Bounded as the party is. */
+	while (grants) {
+		struct baton_task *next = grants->_next;
+
+		baton__reader_run(frame, grants); /* last touch of the grant */
+		grants = next;
+	}
 	run_first(frame, task);
 	/* Ends with the party (reader.taken). */
 	while (count && (task = baton__party_take(party))) {
@@ -225,44 +267,51 @@ static bool lead_group(struct baton_task *task)
 		baton__reader_run(frame, task);
 		ended++;
 	}
-	end_lead(readers, ended);
+	baton__readers_end_lead(readers, ended);
 	return true;
 }
 
 /* ---- Joining ---- */
 
-/* May this thread run the task at once, beside the readers at work? `word`: the readers'. */
-static bool may_join(const struct baton_resource *resource, const struct baton_task *task,
-                     uint32_t word)
+/* Can the readers at work be joined? `word`: theirs. */
+static bool may_join(const struct baton_resource *resource, uint32_t word)
 {
 	const uintptr_t inbox = baton__word(resource);
-	struct baton_future *future = baton__task_future(task);
 
 	return word & OPEN && word / READER && baton__word_is_busy(inbox) &&
-	       !baton__word_is_closed(inbox) && !baton__word_newest(inbox) &&
-	       (!future || baton__future_fresh(future)) && baton__place(resource) == BATON__HERE &&
-	       !baton__thread_runs_in(baton__self, resource);
+	       !baton__word_is_closed(inbox) && !baton__word_newest(inbox);
 }
 
-static bool join_group(struct baton_resource *resource, struct baton_task *task)
+/* Counts this thread as a reader, beside the readers at work. */
+static bool join_group(struct baton_readers *readers)
 {
-	struct baton_readers *readers = readers_of(task);
-	struct baton_future *future = baton__task_future(task);
+	struct baton_resource *resource = readers->_resource;
 	uint32_t word = load_relaxed(&readers->_state); /* validated by the CAS */
-	struct baton__frame frame;
 
-	/* The holder says that the reader is another resource's. */
-	if (readers->_resource != resource)
-		return false;
 	do {
-		if (!may_join(resource, task, word))
+		if (!may_join(resource, word))
 			return false;
 		/* [reader.begin] acquire: what the tasks before did; pairs with [reader.begin] in
 		 * begin_group */
 	} while (!cas_acquire(&readers->_state, &word, word + READER));
+	baton__stats_beside(resource);
+	return true;
+}
+
+/* Runs the task at once, beside the readers at work, if it may. */
+static bool run_joined(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_readers *readers = readers_of(task);
+	struct baton_future *future = baton__task_future(task);
+	struct baton__frame frame;
+
+	/* The holder says that the reader is another resource's. */
+	if (readers->_resource != resource || !baton_readers_at_work(readers) ||
+	    (future && !baton__future_fresh(future)) || baton__place(resource) != BATON__HERE ||
+	    baton__thread_runs_in(baton__self, resource) || !join_group(readers))
+		return false;
 	if (future)
 		baton__future_bind(future, resource);
-	baton__stats_beside(resource);
 	baton__frame_push(&frame, resource);
 	BATON_GUARD(guard);
 	BATON__CHECKED(enter(resource, task));
@@ -293,10 +342,31 @@ static void drop_reader(struct baton_task *task)
 	(void)task;
 }
 
+/* ---- Shared holds ---- */
+
+bool baton__readers_join_held(struct baton_readers *readers)
+{
+	struct baton_resource *resource = readers->_resource;
+
+	return !baton__thread_holds(baton__self, resource) &&
+	       !baton__caller_holds(baton__self->called, resource) && join_group(readers) &&
+	       (count_executed(resource), true);
+}
+
+bool baton__readers_count_held(struct baton_readers *readers)
+{
+	if (!baton_readers_at_work(readers))
+		return false;
+	/* Relaxed: the completion of the grant's future publishes what the tasks before did, and
+	 * the leader is counted until it has decided how it leaves (reader.group). */
+	(void)add_relaxed(&readers->_state, READER);
+	return true;
+}
+
 static const struct baton__part_hooks reader_hooks = {
 	.keep = lead_group,
 	.run = run_reading,
-	.join = join_group,
+	.join = run_joined,
 	.drop = drop_reader,
 };
 

@@ -58,7 +58,6 @@ struct baton__node;
 struct baton__batch;
 struct baton__asking;
 struct baton__called;
-struct baton__reading;
 struct baton__ring;
 struct baton__stay;
 struct ck_epoch_record;

@@ -92,5 +92,7 @@ bool baton__linger_look(const struct baton_resource *resource, struct baton__lin
 		linger->queued = baton__word_newest(word) ? linger->queued + 1 : 0;
 		if (linger->queued > BATON_LINGER_QUEUED || !pause_once(linger))
 			return false;
+		if (linger->often)
+			return true;
 	}
 }

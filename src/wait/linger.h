@@ -13,14 +13,16 @@ struct baton__linger {
 	uint32_t pauses;   /* that were made */
 	uint32_t left;     /* yields */
 	uint32_t queued;   /* so many looks in a row have found entries in the inbox */
+	bool often;        /* a look ends with each pause: readers at work may be joined */
 };
 
 /* Begins. `deadline_ns`: the caller's. */
 void baton__linger_begin(struct baton__linger *linger, uint64_t deadline_ns);
 
 /*
- * Gives the CPU away until the resource seems idle. True: it is: the caller tries to capture it,
- * and may look again. False: the caller asks for the baton in its turn.
+ * Gives the CPU away until the resource seems idle, or, with `often`, for one pause. True: the
+ * caller tries to take the resource, and may look again. False: the caller asks for the baton in
+ * its turn.
  */
 bool baton__linger_look(const struct baton_resource *resource, struct baton__linger *linger);
 

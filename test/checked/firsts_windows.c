@@ -140,6 +140,36 @@ FIRST(baton_readers_deinit)
 	baton_readers_deinit(&readers);
 }
 
+static void shared_held(uint64_t deadline_ns)
+{
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+
+	if (refused(deadline_ns ? baton_hold_shared(&readers, &hold)
+	                        : baton_hold_shared_until(&readers, &hold, deadline_ns)))
+		return;
+	MUST(baton_reading(&r) && !baton_held(&r));
+	MUST(!baton_release_shared(&hold));
+	one_reads();
+}
+
+FIRST(baton_hold_shared)
+{
+	shared_held(BATON_FOREVER);
+}
+
+FIRST(baton_hold_shared_until)
+{
+	shared_held(0);
+}
+
+FIRST(baton_release_shared)
+{
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+
+	MUST(baton_release_shared(&hold) == -EINVAL);
+	shared_held(BATON_FOREVER);
+}
+
 /* ---- Published pointers ---- */
 
 static struct baton_published published;

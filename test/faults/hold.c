@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Failing calls in: holds of idle and busy resources, of one and of several. */
+/* Failing calls in: holds of idle and busy resources, of one and of several; shared holds. */
 #include "scenario.h"
 
 #include <baton/hold.h>
 #include <baton/hooks.h>
+#include <baton/reader.h>
 
 struct account {
 	struct baton_resource resource;
 	struct baton_resource other;
 	struct baton_hold hold;
 	struct baton_hold second;
+	struct baton_readers readers;
+	struct baton_shared_hold shared;
 	struct probe probe;
 	int balance;
 };
@@ -20,6 +23,8 @@ static void account_init(struct account *account, const struct baton_resource_co
 	USE(baton_resource_init(&account->other, NULL));
 	account->hold = (struct baton_hold)BATON_HOLD_INIT;
 	account->second = (struct baton_hold)BATON_HOLD_INIT;
+	USE(baton_readers_init(&account->readers, &account->resource));
+	account->shared = (struct baton_shared_hold)BATON_SHARED_HOLD_INIT;
 	account->balance = 0;
 	probe_init(&account->probe);
 }
@@ -190,4 +195,70 @@ static void *hold_both_in_time(void *arg)
 SCENARIO(hold, many_with_a_deadline)
 {
 	busy_with(hold_both_in_time);
+}
+
+/* ---- Shared ---- */
+
+static bool reads_nothing(struct account *account)
+{
+	return !USE(baton_reading(&account->resource)) &&
+	       TRY(baton_release_shared(&account->shared)) == -EINVAL;
+}
+
+static void *share(void *arg)
+{
+	struct account *account = arg;
+
+	INSIST(baton_hold_shared(&account->readers, &account->shared), reads_nothing(account));
+	EXPECT(USE(baton_reading(&account->resource)));
+	EXPECT(!USE(baton_held(&account->resource)));
+	EXPECT(USE(baton_readers_at_work(&account->readers)) == 1);
+	account->balance++; /* alone, as it happens */
+	EXPECT(TRY(baton_release_shared(&account->shared)) == 0);
+	return NULL;
+}
+
+SCENARIO(hold, shared_idle)
+{
+	struct account account;
+
+	account_init(&account, NULL);
+	elsewhere(share, &account);
+	EXPECT(account.balance == 1);
+	account_end(&account);
+}
+
+SCENARIO(hold, shared_busy)
+{
+	busy_with(share);
+}
+
+static void *share_in_a_hold(void *arg)
+{
+	struct account *account = arg;
+
+	INSIST(baton_hold(&account->other, &account->second), true);
+	(void)share(arg);
+	EXPECT(TRY(baton_release(&account->second)) == 0);
+	return NULL;
+}
+
+SCENARIO(hold, shared_busy_in_a_hold)
+{
+	busy_with(share_in_a_hold);
+}
+
+SCENARIO(hold, shared_deadline_that_passes)
+{
+	struct occupant occupant;
+	struct account account;
+	int status;
+
+	account_init(&account, NULL);
+	occupy(&occupant, &account.resource);
+	status = TRY(baton_hold_shared_until(&account.readers, &account.shared, in_ms(SHORT_MS)));
+	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
+	EXPECT(reads_nothing(&account));
+	leave(&occupant);
+	account_end(&account);
 }

@@ -18,7 +18,7 @@ sources='inline.h word.h word.c turn.h turn.c frame.h bracket.h bracket.c submit
 	deferred.c callback.c help.c visit.c cancel.c close.c await.c kick.c call.c future.h
 	future.c wait.c wait_help.c thread.h thread.c futex.c idle.c alarm.h alarm.c crew.c park.c
 	worker.c slot.h steal.c pool.c withdraw.c suspend.c hold.c hold_grant.c who.c reader.c
-	reader_party.c'
+	reader_party.c hold_shared.c'
 
 # What pan says of a search that has not seen everything.
 cut='search depth too small|Search not completed|reached -DMEMLIM'

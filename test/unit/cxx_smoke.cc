@@ -100,6 +100,7 @@ const baton_task_type counting = {count, nullptr, 0, 0, 0, 0, 0, 0, {}};
 [[maybe_unused]] baton_remote_task remote_fresh = BATON_REMOTE_TASK_INIT("a", 1, "", 0, nullptr);
 [[maybe_unused]] constexpr baton_deadline deadline_fresh = BATON_DEADLINE_INIT(nullptr);
 [[maybe_unused]] constexpr baton_window window_fresh = BATON_WINDOW_INIT(nullptr, 16);
+[[maybe_unused]] constexpr struct baton_shared_hold shared_hold_fresh = BATON_SHARED_HOLD_INIT;
 [[maybe_unused]] constexpr baton_readers readers_fresh = BATON_READERS_INIT(nullptr);
 [[maybe_unused]] constexpr baton_admission_config admission_default = BATON_ADMISSION_CONFIG_INIT;
 [[maybe_unused]] constexpr baton_rules_config rules_default = BATON_RULES_CONFIG_INIT;

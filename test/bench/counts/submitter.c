@@ -6,6 +6,9 @@
 #include "counters.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
 
 #include <baton/all.h>
 
@@ -78,6 +81,31 @@ static void hold(void)
 	for (int i = 0; i < TASKS; i++)
 		if (!baton_hold(&resource, &hold))
 			BATON_IGNORE(baton_release(&hold));
+}
+
+static struct baton_readers readers = BATON_READERS_INIT(&resource);
+
+static void hold_shared(void)
+{
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+
+	for (int i = 0; i < TASKS; i++)
+		if (!baton_hold_shared(&readers, &hold))
+			BATON_IGNORE(baton_release_shared(&hold));
+}
+
+/* Leads, until it is told to go on. */
+static void *lead(void *arg)
+{
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+	sem_t *gates = arg;
+
+	if (!baton_hold_shared(&readers, &hold)) {
+		(void)sem_post(&gates[0]);
+		(void)sem_wait(&gates[1]);
+		BATON_IGNORE(baton_release_shared(&hold));
+	}
+	return NULL;
 }
 
 static void post(void)
@@ -162,6 +190,22 @@ static void rows_extended(void)
 	         submit_batch);
 }
 
+/* Beside a shared hold of another thread. */
+static void row_joined(void)
+{
+	sem_t gates[2];
+	pthread_t thread;
+
+	(void)sem_init(&gates[0], 0, 0);
+	(void)sem_init(&gates[1], 0, 0);
+	if (pthread_create(&thread, NULL, lead, gates))
+		abort();
+	(void)sem_wait(&gates[0]);
+	row_idle("shared hold and release, beside another", (struct counts){2, 0, 0}, hold_shared);
+	(void)sem_post(&gates[1]);
+	(void)pthread_join(thread, NULL);
+}
+
 /* And the same with counters. */
 static void rows_counted(void)
 {
@@ -179,6 +223,8 @@ void counts_submitter(void)
 	row_idle("submit, idle, no future", (struct counts){2, 0, 0}, submit_plain);
 	row_idle("call, idle", (struct counts){2, 0, 0}, call);
 	row_idle("hold and release, idle", (struct counts){2, 0, 0}, hold);
+	row_idle("shared hold and release, idle", (struct counts){3, 0, 0}, hold_shared);
+	row_joined();
 	row_idle("submit, idle, caller's future", (struct counts){3, 0, 0}, submit_future);
 	row_idle("batch of 16, idle, no futures", (struct counts){2.0 / BATCH, 0, 0}, submit_batch);
 	row_idle("post, idle", (struct counts){2, 0, 0}, post);

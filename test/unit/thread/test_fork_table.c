@@ -37,6 +37,7 @@ static struct fresh {
 	struct baton_window_lane window_lane[1];
 	struct windowed windowed;
 	struct baton_readers readers;
+	struct baton_shared_hold shared;
 	struct baton_published published;
 	struct read_task read;
 	struct baton_detached token;
@@ -209,7 +210,8 @@ static void fresh_begin(void)
 	baton_timer_init(&fresh.timer, NULL, &world.idle, timer_nothing);
 	baton_trigger_init(&fresh.trigger, &world.idle, trigger_nothing);
 	baton_window_init(&fresh.window, &world.idle, 1);
-	baton_readers_init(&fresh.readers, &world.idle);
+	baton_readers_init(&fresh.readers, &world.held);
+	fresh.shared = (struct baton_shared_hold)BATON_SHARED_HOLD_INIT;
 	baton_deadline_init(&fresh.deadline, NULL);
 	baton_plain_job_init(&fresh.job, job_nothing, NULL);
 	baton_io_init(&fresh.io, &world.idle, io_nothing);
