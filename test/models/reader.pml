@@ -4,18 +4,22 @@
  * unshelves, beside writers; and the end of the readers, whose party's job may still be queued.
  *
  * Modelled: a word with an inbox in its order, the list, the shelf's bits; submitters, each of one
- * task, which drain without limit; helpers, which run the party's job. WORKS: a holder may take a
- * party along. STOP: one thread is stopped by the system at any of its steps: what waits for it
- * waits, and no submit does.
+ * task, which drain without limit; helpers, which run the party's job; shared holds (hold_shared.c):
+ * each captures and leads, joins, or waits for its grant, which a leader brings. WORKS: a holder may
+ * take a party along. STOP: one thread is stopped by the system at any of its steps: what waits for
+ * it waits, and no submit does.
  *
  * Left out: memory orders (every step is sequentially consistent); hand-offs, helping, marks, closing
- * (resource.pml, shelf.pml).
+ * (resource.pml, shelf.pml); a grant beside its deadline (hold.pml).
  *
- * "@src": see src.awk. Configuration: READERS, WRITERS: one submitter each; HELPERS; PARTY: its size;
- * WORKS; STOP. LIVE: the property live.
+ * "@src": see src.awk. Configuration: READERS, HOLDERS, WRITERS: one thread each; HELPERS; PARTY: its
+ * size; WORKS; STOP. LIVE: the property live.
  */
 #ifndef READERS
 #define READERS 2
+#endif
+#ifndef HOLDERS
+#define HOLDERS 0
 #endif
 #ifndef WRITERS
 #define WRITERS 1
@@ -27,8 +31,9 @@
 #define PARTY 2
 #endif
 
-#define TASKS (READERS + WRITERS)
-#define IS_READER(task) ((task) < READERS)
+#define TASKS (READERS + HOLDERS + WRITERS)
+#define IS_READER(task) ((task) < READERS + HOLDERS)
+#define IS_HOLD(task) (IS_READER(task) && (task) >= READERS)
 
 /* The shelf's bits. */
 #define NONE 0
@@ -53,6 +58,7 @@ byte count;
 byte party[PARTY];
 byte party_there, party_taken;
 byte posted, jobs;
+byte granted;              /* a bit for each shared hold that has been granted */
 
 /* What is asserted about. */
 byte holder;
@@ -99,7 +105,7 @@ inline begin_reading(task)
 {
 	atomic {
 		assert(!writing && !done[task]);
-		for (k : READERS .. TASKS - 1) {
+		for (k : READERS + HOLDERS .. TASKS - 1) {
 			assert(!(before[task] & (1 << k)) || done[k]);
 		}
 		reading++;
@@ -120,8 +126,8 @@ byte before[TASKS];
 
 proctype Thread(byte mine; bool helps)
 {
-	byte seen, task, n, ended, k;
-	bool seen_open, leads, last;
+	byte seen, task, n, ended, k, grants;
+	bool seen_open, last;
 
 	if
 	:: helps -> goto end_help
@@ -192,9 +198,15 @@ push:
 			queue[tail] = mine;
 			tail++;
 			submitted = submitted | (1 << mine);
-			goto stop
+			if
+			:: IS_HOLD(mine) -> goto end_await_grant
+			:: else -> goto stop
+			fi
 		fi
 	}
+end_await_grant:
+	granted & (1 << mine);
+	goto beside;
 
 	/* ---- The holder's drain ---- */
 drain:
@@ -238,7 +250,13 @@ enter:
 	/* ---- A reader, which leads ---- */
 lead:
 	n = 0;
-#ifdef WORKS
+	grants = 0;
+	/* A shared hold that has captured the resource leads alone. */
+#if defined(WORKS) || HOLDERS
+	if
+	:: IS_HOLD(task) && task == mine -> goto begin
+	:: else
+	fi;
 	atomic {
 		/* @src reader.c:gather_readers party->tasks[count++] = task */
 		if
@@ -246,14 +264,21 @@ lead:
 		:: else
 		fi;
 		do
-		:: n < PARTY && head < taken && IS_READER(queue[head]) ->
+		/* @src reader.c:gather_readers *grants = task */
+		:: head < taken && IS_HOLD(queue[head]) ->
+			grants = grants | (1 << queue[head]);
+			head++
+#ifdef WORKS
+		:: n < PARTY && head < taken && IS_READER(queue[head]) && !IS_HOLD(queue[head]) ->
 			party[n] = queue[head];
 			n++;
 			head++
+#endif
 		:: else -> break
 		od
 	}
 #endif
+begin:
 	may_stop(true)
 	atomic {
 		/* @src reader.c:begin_group
@@ -292,10 +317,35 @@ lead:
 		}
 	:: else
 	fi;
-	may_stop(true)
-	begin_reading(task);
-	may_stop(true)
-	end_reading(task);
+	if
+	:: IS_HOLD(task) && task != mine ->
+		grants = grants | (1 << task) /* the leader reads nothing itself */
+	:: else
+	fi;
+	k = 0;
+	do
+	:: k < TASKS && grants & (1 << k) ->
+		may_stop(true)
+		/* @src reader.c:baton__readers_count_held
+		 * add_relaxed(&readers->_state, READER) */
+#ifdef BREAK_GRANT_UNCOUNTED
+		granted = granted | (1 << k);
+#endif
+		count++;
+		may_stop(true)
+		/* @src run.c:enter baton__future_finish(future, */
+		atomic { granted = granted | (1 << k); k++ }
+	:: k < TASKS && !(grants & (1 << k)) -> k++
+	:: k == TASKS -> break
+	od;
+	if
+	:: IS_HOLD(task) && task != mine
+	:: else ->
+		may_stop(true)
+		begin_reading(task);
+		may_stop(true)
+		end_reading(task)
+	fi;
 	ended = 1;
 	do
 	:: true ->
@@ -319,12 +369,18 @@ lead:
 		end_reading(task);
 		ended++
 	od;
-	/* @src reader.c:end_lead uint32_t word = load_relaxed(&readers->_state) */
+#ifdef BREAK_HOLD_LEADS_AS_JOINED
+	if
+	:: IS_HOLD(mine) && task == mine -> give_up_baton(); goto leave_beside
+	:: else
+	fi;
+#endif
+	/* @src reader.c:baton__readers_end_lead uint32_t word = load_relaxed(&readers->_state) */
 	seen = count;
 	may_stop(true)
 	atomic {
 		if
-		/* @src reader.c:end_lead cas_acquire(&readers->_state, &word, 0) */
+		/* @src reader.c:baton__readers_end_lead cas_acquire(&readers->_state, &word, 0) */
 #ifdef BREAK_ALONE_STORE
 		:: seen == ended -> count = 0; goto drain
 #else
@@ -356,7 +412,7 @@ lead:
 	if
 	:: last ->
 		may_stop(true)
-		/* @src reader.c:end_lead baton__turn_unwant_shelf(resource) */
+		/* @src reader.c:baton__readers_end_lead baton__turn_unwant_shelf(resource) */
 		atomic { assert(shelf == WANTED); shelf = NONE }
 	:: else
 	fi;
