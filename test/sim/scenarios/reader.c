@@ -19,7 +19,7 @@
 static struct sim_topic *const topic = &sim_script_stage.topic;
 static struct sim_note *const notes = sim_script_stage.notes;
 
-static struct baton_readers readers;
+struct baton_readers sim_script_readers;
 static struct read_task reads[SIM_SCRIPT_NOTES];
 static struct baton_executor_ops beside; /* the manual executor's, and offer */
 static struct baton_plain_job *offered;
@@ -76,7 +76,7 @@ static void cancel_offer(void)
 
 	if (job)
 		baton_job_cancel(&job->job);
-	sim_require(gone || baton_readers_at_work(&readers) == 0);
+	sim_require(gone || baton_readers_at_work(&sim_script_readers) == 0);
 	baton__self->member = NULL;
 }
 
@@ -85,8 +85,8 @@ static void give_back(void)
 	if (gone)
 		return;
 	gone = true;
-	baton_readers_deinit(&readers);
-	sim_retire(&readers, sizeof(readers));
+	baton_readers_deinit(&sim_script_readers);
+	sim_retire(&sim_script_readers, sizeof(sim_script_readers));
 }
 
 SIM_VERB(readers, SIM_OK)
@@ -98,8 +98,8 @@ SIM_VERB(readers, SIM_OK)
 		beside.offer = offer;
 		executor->_ops = &beside;
 	}
-	baton_readers_init(&readers, &topic->resource);
-	topic->readers = &readers._state;
+	baton_readers_init(&sim_script_readers, &topic->resource);
+	topic->readers = &sim_script_readers._state;
 	sim_script_before_close(cancel_offer);
 	sim_script_after_close(give_back);
 	return 0;
@@ -110,7 +110,7 @@ SIM_VERB(reads, SIM_OK)
 	struct read_task *read = &reads[note - notes];
 
 	baton_task_init_of(&read->task, &type);
-	baton_reader_init(&read->reader, &readers);
+	baton_reader_init(&read->reader, &sim_script_readers);
 	read->future = note->own_future ? &note->future : NULL;
 	note->entry = &read->task;
 	note->reads = true;
@@ -158,7 +158,7 @@ SIM_VERB(cancel_job, SIM_OK)
 
 SIM_VERB(at_work, SIM_OK)
 {
-	sim_require(baton_readers_at_work(&readers) == number);
+	sim_require(baton_readers_at_work(&sim_script_readers) == number);
 	return 0;
 }
 

@@ -33,6 +33,8 @@
 
 #include "support.h"
 
+#include <baton/reader.h>
+
 /* The statuses that a step may have, one bit each, in the order of the table in script_parse.c. */
 #define SIM_OK 0x1U
 #define SIM_ALREADY 0x2U
@@ -80,6 +82,8 @@ void sim_script_others_go_on(void);
 
 /* The stage of the script that is played. */
 extern struct sim_stage sim_script_stage;
+/* The topic's, if the script has the verb `readers`. */
+extern struct baton_readers sim_script_readers;
 /* Another topic, of the same executor: `other 10` makes it, `elsewhere c d` has tasks run there. */
 extern struct sim_topic sim_script_other;
 #define SIM_SCRIPT_NOTES (sizeof(sim_script_stage.notes) / sizeof(sim_script_stage.notes[0]))

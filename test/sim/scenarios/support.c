@@ -201,7 +201,7 @@ void *sim_note_run(void *argument)
 	return note;
 }
 
-SIM_UNSEEN static void begin_reading(struct sim_topic *topic)
+SIM_UNSEEN void sim_reading_begin(struct sim_topic *topic)
 {
 	if (topic->entered)
 		sim_fail("a reader overlaps a writer");
@@ -210,7 +210,7 @@ SIM_UNSEEN static void begin_reading(struct sim_topic *topic)
 	topic->reading++;
 }
 
-SIM_UNSEEN static void end_reading(struct sim_topic *topic)
+SIM_UNSEEN void sim_reading_end(struct sim_topic *topic)
 {
 	topic->reading--;
 }
@@ -221,14 +221,14 @@ void *sim_note_read(void *argument)
 	struct sim_topic *topic = note->topic;
 	int changes = topic->changes;
 
-	begin_reading(topic);
+	sim_reading_begin(topic);
 	check_order(note);
 	note_fate(note, SIM_RAN);
 	if (note->body)
 		note->body(note);
 	sim_point();
 	sim_require(topic->changes == changes);
-	end_reading(topic);
+	sim_reading_end(topic);
 	return note;
 }
 

@@ -102,6 +102,9 @@ int sim_note_call(struct sim_note *note);
 void *sim_note_run(void *note);
 /* The same for a reader's task, which calls it: the note `reads`. */
 void *sim_note_read(void *note);
+/* A thread begins to read what the topic's tasks write; it has ended. */
+void sim_reading_begin(struct sim_topic *topic);
+void sim_reading_end(struct sim_topic *topic);
 
 /* A cancel has succeeded: it must not run. */
 void sim_note_never(struct sim_note *note);
