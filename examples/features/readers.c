@@ -58,6 +58,18 @@ static void *search_archive(void *arg)
 	return NULL;
 }
 
+/* The same for a thread that wants the answer now. */
+static int count_pages(void)
+{
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+	int found;
+
+	CHECK(baton_hold_shared(&readers, &hold) == 0);
+	found = pages; /* on this thread, beside other readers */
+	CHECK(baton_release_shared(&hold) == 0);
+	return found;
+}
+
 static void *add_pages(void *arg)
 {
 	(void)arg;
@@ -77,6 +89,7 @@ int main(void)
 	(void)search_archive(&searches[1]); /* finds a reader at work: runs here, beside it */
 	CHECK(pthread_join(thread, NULL) == 0);
 	CHECK(baton_call(&archive, add_pages, NULL, NULL) == 0);
+	CHECK(count_pages() == pages);
 	printf("two searches at once found %d and %d pages; now there are %d\n", searches[0].found,
 	       searches[1].found, pages);
 	CHECK(baton_resource_close(&archive) == 0);
