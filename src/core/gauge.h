@@ -82,6 +82,8 @@ struct baton__gauge {
 	/* The holder's words. Of the last suspension, which may be over. */
 	struct baton__who shelved;
 	struct baton__who paused; /* the lower lanes */
+	/* How many readers are at work (module/reader.c); each reader counts itself. */
+	uint64_t readers;
 };
 
 /* The times of a resource lie apart, so that the lines of many resources lie together. */

@@ -52,6 +52,16 @@ def held(record):
     return found
 
 
+def read(record):
+    """The resources of which the thread is a reader."""
+    found = []
+    reading = record["reading"]
+    while int(reading):
+        found.append(address(reading["resource"]))
+        reading = reading["below"]
+    return found
+
+
 def address(pointer):
     return int(pointer.cast(gdb.lookup_type("unsigned long")))
 
@@ -146,6 +156,12 @@ class Look:
             return queue_length(resource_at(resource).dereference())
         except gdb.MemoryError:
             return None
+
+    def readers(self, resource):
+        """How many readers are at work; of a resource on no board: how many threads read."""
+        if resource in self.lines:
+            return int(self.lines[resource]["gauge"]["readers"])
+        return sum(resource in read(record) for record in self.in_use)
 
     def failed(self, resource):
         return int(self.lines[resource]["stats"]["failed"]) if resource in self.lines else 0
@@ -397,6 +413,9 @@ def describe(look, resource):
     waiting, failed, oldest = look.waiting(resource), look.failed(resource), look.oldest(resource)
     if waiting and state.startswith("idle"):
         state = "its window is full: nobody has completed the tasks in flight"
+    readers = look.readers(resource)
+    if readers:
+        state += "; %d reader%s at work" % (readers, "s are" if readers > 1 else " is")
     if waiting:
         state += "; %d task%s" % (waiting, "s wait" if waiting > 1 else " waits")
         if oldest:

@@ -25,7 +25,7 @@
 #include <pthread.h>
 
 #define BATON__BOARD_MAGIC "baton\nb"
-#define BATON__BOARD_VERSION 7
+#define BATON__BOARD_VERSION 8
 #define BATON__BOARD_MEMFD "baton-board"
 
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };

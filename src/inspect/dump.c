@@ -61,6 +61,18 @@ static int write_lanes(int fd, const struct baton__board_line *line, uint64_t no
 	return error;
 }
 
+static int write_readers(int fd, const struct baton__board_line *line)
+{
+	const uint64_t readers = load_relaxed(&line->gauge.readers);
+	char message[BATON__MESSAGE_MAX];
+
+	if (!readers)
+		return 0;
+	(void)snprintf(message, sizeof(message), "  readers at work in \"%s\": %" PRIu64,
+	               line->name, readers);
+	return write_line(fd, message);
+}
+
 static int write_resource(int fd, const struct baton__board_file *file,
                           const struct baton__board_line *line, uint64_t now_ns)
 {
@@ -81,8 +93,10 @@ static int write_resource(int fd, const struct baton__board_file *file,
 			copy.oldest_ns && copy.oldest_ns < now_ns ? now_ns - copy.oldest_ns : 0,
 			message);
 	else
-		return 0;
+		return write_readers(fd, line);
 	error = write_line(fd, message);
+	if (!error)
+		error = write_readers(fd, line);
 	return error ? error : write_lanes(fd, line, now_ns);
 }
 

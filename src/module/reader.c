@@ -80,9 +80,20 @@ void baton__reader_run(struct baton__frame *frame, struct baton_task *task)
 	BATON_PROBE(task__end, frame->resource, 0);
 }
 
+/* A board shows so many readers more. Relaxed: a hint. */
+static void show_at_work(const struct baton_resource *resource, int64_t more)
+{
+	const struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (stats && stats->_gauge)
+		(void)add_relaxed(&stats->_gauge->readers, (uint64_t)more);
+}
+
 /* `ended` readers that this thread has run leave the group. True: they were the last. */
 static bool leave_group(struct baton_readers *readers, uint32_t ended)
 {
+	/* Before the last touch of the resource. */
+	show_at_work(readers->_resource, -(int64_t)ended);
 	/* [reader.end] release: what these readers did; acquire: what the other readers did, for
 	 * the last one; pairs with [reader.end] here and in baton__readers_end_lead */
 	return sub_acq_rel(&readers->_state, ended * READER) / READER == ended;
@@ -186,6 +197,7 @@ static void begin_group(struct baton_readers *readers, struct baton__party *part
 	/* [reader.begin] release: what the tasks before did; pairs with [reader.begin] in
 	 * join_group */
 	store_release(&readers->_state, count * READER + (open ? OPEN : 0));
+	show_at_work(resource, count);
 	if (count == 1)
 		return;
 	baton__party_begin(party, count - 1);
@@ -206,8 +218,10 @@ void baton__readers_end_lead(struct baton_readers *readers, uint32_t ended)
 	 * The baton publishes what this thread did. Ends: each failure is another reader that has
 	 * come or gone. */
 	while (word / READER == ended)
-		if (cas_acquire(&readers->_state, &word, 0))
+		if (cas_acquire(&readers->_state, &word, 0)) {
+			show_at_work(resource, -(int64_t)ended);
 			return;
+		}
 	/* Before this thread is counted off: the last reader may then unshelve. */
 	baton__shelve(resource, BATON__READERS);
 	if (leave_group(readers, ended))
@@ -295,6 +309,7 @@ static bool join_group(struct baton_readers *readers)
 		 * begin_group */
 	} while (!cas_acquire(&readers->_state, &word, word + READER));
 	baton__stats_beside(resource);
+	show_at_work(resource, 1);
 	return true;
 }
 
@@ -360,6 +375,7 @@ bool baton__readers_count_held(struct baton_readers *readers)
 	/* Relaxed: the completion of the grant's future publishes what the tasks before did, and
 	 * the leader is counted until it has decided how it leaves (reader.group). */
 	(void)add_relaxed(&readers->_state, READER);
+	show_at_work(readers->_resource, 1);
 	return true;
 }
 

@@ -100,6 +100,8 @@ void top_print_resource(FILE *out, const struct top_board *board, const struct t
 	else
 		(void)fprintf(out, "runs now      nothing; last thread %s\n",
 		              top_thread(thread, board, row->thread));
+	if (row->readers)
+		(void)fprintf(out, "readers       %" PRIu64 " at work\n", row->readers);
 	(void)fprintf(out, "waiting       %" PRIu64 ", the oldest for %s\n", stats->waiting,
 	              top_time(text[0], row->oldest_ns));
 	if (row->cause != BATON__CAUSE_NONE) {

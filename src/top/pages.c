@@ -446,8 +446,10 @@ static void print_json_row(FILE *out, const struct top_board *board, const struc
 		print_string(out, top_function(board, row->function));
 	else
 		(void)fputs("null", out);
-	(void)fprintf(out, ", \"runs_ns\": %" PRIu64 ", \"cause\": \"%s\"", row->runs_ns,
-	              baton__cause_words[row->cause]);
+	(void)fprintf(out,
+	              ", \"runs_ns\": %" PRIu64 ", \"readers\": %" PRIu64
+	              ", \"cause\": \"%s\"",
+	              row->runs_ns, row->readers, baton__cause_words[row->cause]);
 	print_json_who(out, board, row);
 	(void)fputc('}', out);
 }

@@ -143,6 +143,7 @@ static void read_row(struct top_row *row, const struct baton__board_line *line,
 	row->run_p99 = baton__histogram_quantile(&times->ran, 990);
 	row->function = load_relaxed(&line->stats._function);
 	row->thread = load_relaxed(&line->stats._thread);
+	row->readers = load_relaxed(&line->gauge.readers);
 	row->cause = row->stats.waiting && !row->function ? load_relaxed(&line->cause)
 	                                                  : BATON__CAUSE_NONE;
 	if (row->cause >= BATON__CAUSES)

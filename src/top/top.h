@@ -72,6 +72,7 @@ struct top_row {
 	uint64_t wait_p50, wait_p99, run_p50, run_p99;
 	uintptr_t function; /* that runs now; 0: none */
 	uint64_t thread;
+	uint64_t readers; /* at work now */
 	uint64_t now_ns;  /* when the row was read */
 	uint64_t runs_ns; /* for at least so long the same task has run, as seen from here */
 };

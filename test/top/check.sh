@@ -168,6 +168,8 @@ shows 'who has suspended it' \
 shows 'who, on its page' \
 	'^ +the resource is suspended.*; thread [0-9]+ .* in withhold_task of windowed$' \
 	--once --delay 0.1 --resource withheld "$whose"
+shows 'how many readers are at work' '^readers       2 at work$' --once --delay 0.1 \
+	--resource looked "$whose"
 shows 'submits a second' "^a second +$some submitted, $some ended" --once --delay 0.3 \
 	--resource hot "$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
@@ -287,6 +289,8 @@ debugger 'who, of a resource on no board' \
 	"$subject" "$tmp/core" -ex 'baton resources hidden'
 debugger 'why, up to who has suspended it' '^this is a cycle$' "$subject" "$tmp/core" \
 	-ex "baton why $hidden"
+debugger 'how many readers are at work' '^"looked": .*; 2 readers are at work$' \
+	"$subject" "$tmp/core" -ex 'baton resources looked'
 debugger 'a full window' '^"windowed": its window is full: .*; 1 task waits, the oldest since ' \
 	"$subject" "$tmp/core" -ex 'baton resources windowed'
 debugger 'where gdb thinks of assembly' '^"quiet": idle$' "$subject" "$tmp/core" \
@@ -305,9 +309,9 @@ fi
 refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
 # Longer than this look lasts: the watchdog has seen the task all the time.
 shows 'since when' "^stuck .* stuck_task for $time\\+" --once --delay 0.1 "$whose"
-shows 'that it lasts' '^by busy.*; t: 1 task lasts' --once --delay 0.1 "$whose"
+shows 'that it lasts' '^by busy.*; t: 2 tasks last' --once --delay 0.1 "$whose"
 kill -STOP "$pid"
-shows 'a stopped program' ', stopped, .*: 7 resources' --once "$whose"
+shows 'a stopped program' ', stopped, .*: 8 resources' --once "$whose"
 kill -9 "$pid"
 
 begin "$tmp/board"

@@ -18,11 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../parts.h"
 
 static struct baton_board *board;
-static struct baton_resource hot, slow, stuck, quiet, laned, windowed, withheld;
+static struct baton_resource hot, slow, stuck, quiet, laned, windowed, withheld, looked;
 static struct baton_future promise;
 static struct baton_suspension suspensions[2];
 
@@ -81,6 +82,25 @@ static void *be_stuck(void *arg)
 
 /* It is on no board, either. */
 static struct baton_resource hidden;
+
+static struct baton_readers readers = BATON_READERS_INIT(&looked);
+static struct baton_resource unlisted_looked = BATON_RESOURCE_INIT(NULL);
+static struct baton_readers unlisted_readers = BATON_READERS_INIT(&unlisted_looked);
+static atomic_uint looking;
+
+/* Reads both for ever. */
+static void *be_looking(void *arg)
+{
+	static struct baton_shared_hold holds[2][2];
+	struct baton_shared_hold *own = holds[atomic_load(&looking) % 2];
+
+	if (baton_hold_shared(&readers, &own[0]) || baton_hold_shared(&unlisted_readers, &own[1]))
+		abort();
+	atomic_fetch_add(&looking, 1);
+	for (;;)
+		(void)pause();
+	return arg;
+}
 
 static void *withhold_task(void *arg)
 {
@@ -186,10 +206,10 @@ static bool goes_on(void)
 
 int main(int argc, char **argv)
 {
-	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
+	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 9};
 	struct baton_watchdog_options watchdog = {.every_ns = 20000000};
 	static struct baton_task failing = BATON_TASK_INIT(fail, NULL);
-	pthread_t threads[8];
+	pthread_t threads[10];
 	static struct baton_lane lanes_array[2];
 	static struct baton_lanes lanes;
 	struct baton_pool *pool;
@@ -204,6 +224,7 @@ int main(int argc, char **argv)
 	begin(&laned, "laned");
 	begin(&windowed, "windowed");
 	begin(&withheld, "withheld");
+	begin(&looked, "looked");
 	if (baton_call(&windowed, withhold_task, &withheld, NULL) ||
 	    baton_post(&withheld, slow_task, NULL))
 		return 1;
@@ -220,6 +241,11 @@ int main(int argc, char **argv)
 	(void)pthread_create(&threads[5], NULL, be_laned, NULL);
 	(void)pthread_create(&threads[6], NULL, be_unlisted, NULL);
 	(void)pthread_create(&threads[7], NULL, be_hidden, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		(void)pthread_create(&threads[8 + i], NULL, be_looking, NULL);
+		while (looking <= i)
+			nap(1000000);
+	}
 	(void)pthread_setname_np(threads[3], "stuck\x1b[31m one");
 	watchdog.board = board;
 	if (baton_watchdog_create(&watchdog, &(struct baton_watchdog *){NULL}))

@@ -7,6 +7,7 @@
 #include <baton/hooks.h>
 #include <baton/lane.h>
 #include <baton/manual.h>
+#include <baton/reader.h>
 #include <baton/suspend.h>
 #include <baton/watchdog.h>
 
@@ -323,6 +324,64 @@ Test(stuck, in_a_dump_names_have_no_control_characters, .timeout = 10)
 	await_in_dump("a?[2J?b?");
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	end();
+}
+
+static sem_t shared_gates[2];
+
+static void *shares_until_told(void *arg)
+{
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+
+	MUST(baton_hold_shared(arg, &hold) == 0);
+	gate_open(&shared_gates[0]);
+	gate_pass(&shared_gates[1]);
+	MUST(baton_release_shared(&hold) == 0);
+	return NULL;
+}
+
+static void expect_readers(const char *line)
+{
+	char text[2000];
+
+	dump(text, sizeof(text));
+	if (line)
+		cr_assert_not_null(strstr(text, line), "%s", text);
+	else
+		cr_assert_null(strstr(text, "readers at work"), "%s", text);
+}
+
+/* One leads, two join, and one is granted. */
+Test(stuck, a_dump_says_how_many_readers_are_at_work, .timeout = 10)
+{
+	struct baton_readers readers = BATON_READERS_INIT(&resource);
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+	struct occupant occupant;
+	pthread_t threads[3];
+
+	begin(NULL);
+	joins();
+	gate_init(&shared_gates[0]);
+	gate_init(&shared_gates[1]);
+	occupy(&occupant, &resource);
+	threads[0] = thread_start(shares_until_told, &readers);
+	release(&occupant);
+	gate_pass(&shared_gates[0]);
+	for (int i = 1; i < 3; i++) {
+		threads[i] = thread_start(shares_until_told, &readers);
+		gate_pass(&shared_gates[0]);
+	}
+	expect_readers("\n  readers at work in \"topic\": 3\n");
+	cr_assert_eq(baton_hold_shared(&readers, &hold), 0);
+	expect_readers("\n  readers at work in \"topic\": 4\n");
+	cr_assert_eq(baton_release_shared(&hold), 0);
+	expect_readers("\n  readers at work in \"topic\": 3\n");
+	for (int i = 0; i < 3; i++)
+		gate_open(&shared_gates[1]);
+	for (int i = 0; i < 3; i++)
+		thread_join(threads[i]);
+	expect_readers(NULL);
+	end();
+	baton_readers_deinit(&readers);
 }
 
 Test(stuck, in_a_dump_each_lane_has_what_waits_there, .timeout = 10)
