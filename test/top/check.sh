@@ -134,7 +134,7 @@ fi
 begin
 whose=$pid
 shows_first 'the most tasks first' '^hot +[1-9]' --once --delay 0.3 --sort tasks "$whose"
-awk 'length > 80 + 26 {exit 1}' "$tmp/shown" || {
+awk 'length > 80 + 34 {exit 1}' "$tmp/shown" || {
 	failed=$((failed + 1))
 	echo 'check-top: a line is longer than 80 columns and a function'
 }
