@@ -31,6 +31,8 @@ static void reach(bool concerned, enum phase phase)
 		raise(crash.signal);
 }
 
+void (*after_answer)(void);
+
 int __real_redisGetReply(redisContext *context, void **reply);
 int __wrap_redisGetReply(redisContext *context, void **reply);
 
@@ -53,6 +55,8 @@ int __wrap_redisGetReply(redisContext *context, void **reply)
 	reach(concerned, SENT);
 	status = __real_redisGetReply(context, reply);
 	reach(concerned, ANSWERED);
+	if (after_answer)
+		after_answer();
 	return status;
 }
 

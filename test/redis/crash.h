@@ -32,6 +32,9 @@ struct step {
 /* Of the process that calls it. */
 void crash_at(const struct step *step);
 
+/* If not NULL, it is called after the answer to each call. */
+extern void (*after_answer)(void);
+
 /* What the processes do, until they are killed; the submitter until its tasks are over. They write
  * lines to `report`: "accepted ID", "over ID". */
 _Noreturn void run_submitter(const struct server *server, int number, int report);
