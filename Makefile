@@ -271,7 +271,7 @@ build/man-words: FORCE
 	$(call keep,echo $(MAN_WORDS))
 
 build/man/made: $(wildcard src/man/* include/baton/*.h include/baton/*.hpp examples/tutorial/*) \
-	src/base/error.c test/faults/contract.c build/man-words
+	src/base/error.c test/faults/contract_rows.inc build/man-words
 	$(call say,MAN,$(@D))
 	$(Q)src/man/make.sh $(@D) $(MAN_WORDS)
 	$(Q)touch $@

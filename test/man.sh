@@ -138,8 +138,8 @@ done >"$tmp"
 	complain "a class has no members"
 
 # The errors of each call are the same in its header and in test/faults.
-awk -v check=1 -f src/man/errors_table.awk src/base/error.c test/faults/contract.c \
-	"$manual/named" >"$tmp" || complain "mend the header or test/faults/contract.c:"
+awk -v check=1 -f src/man/errors_table.awk src/base/error.c test/faults/contract_rows.inc \
+	"$manual/named" >"$tmp" || complain "mend the header or test/faults/contract_rows.inc:"
 cat "$tmp"
 
 # What a page says before its corner cases, and before its lists of members, types and functions,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # The table of baton-errors(7): each error of each call.
 #
-#	awk -f errors_table.awk src/base/error.c test/faults/contract.c NAMED
+#	awk -f errors_table.awk src/base/error.c test/faults/contract_rows.inc NAMED
 #	awk -v check=1 -f errors_table.awk ...		complains where they differ
 #
-# Which errors a call returns, contract.c says: test/faults sees that it returns no other. Of calls
-# that are not in contract.c (libbaton-redis), the header says it. When a call returns an error, its
+# Which errors a call returns, contract_rows.inc says: test/faults sees that it returns no other. Of
+# calls that are not in there (libbaton-redis), the header says it. When a call returns one, its
 # header says (NAMED: what errors.awk has printed), or the header of a call that this one is said to
 # be as.
 
@@ -24,7 +24,7 @@ part == 1 && match($0, /^\t\[E[A-Z]+\] = "/) {
 	listed[++meanings] = error
 }
 
-# ---- contract.c ----
+# ---- contract_rows.inc ----
 part == 2 && /^#define [A-Z_]+ [A-Z]/ {
 	split($0, words, / /)
 	expansion[words[2]] = $0
@@ -139,7 +139,7 @@ function compare(	k, n, parts, j, bad, place)
 			if (parts[j] != "" && !(parts[j] in always) && \
 			    found_when(call_at[k], parts[j], 0) == "") {
 				print call_at[k] " may return " parts[j] \
-					" (test/faults/contract.c), which baton/" \
+					" (test/faults/contract_rows.inc), which baton/" \
 					header_of[k] ".h does not say"
 				bad = 1
 			}
@@ -148,7 +148,7 @@ function compare(	k, n, parts, j, bad, place)
 		split(place, parts, SUBSEP)
 		if (!(place in returned) && !(parts[2] in always)) {
 			print parts[1] ": its header names " parts[2] ", and " \
-				"test/faults/contract.c does not"
+				"test/faults/contract_rows.inc does not"
 			bad = 1
 		}
 	}

@@ -52,7 +52,7 @@ done >"$manual/cxx"
 for name in $names; do
 	pages -v errors_only=1 "include/baton/$name.h"
 done >"$manual/named"
-awk -f "$from/errors_table.awk" src/base/error.c test/faults/contract.c "$manual/named" \
+awk -f "$from/errors_table.awk" src/base/error.c test/faults/contract_rows.inc "$manual/named" \
 	>"$manual/errors"
 
 # The list of baton-words(7).

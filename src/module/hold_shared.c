@@ -43,6 +43,7 @@ static int hold_shared(struct baton_readers *readers, struct baton_shared_hold *
 BATON_EXPORT int baton_hold_shared(struct baton_readers *readers, struct baton_shared_hold *hold)
 {
 	BATON__CHECKED(hold_shared(readers, hold, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	return BATON__ANSWER(readers->_resource, hold_shared(readers, hold, BATON_FOREVER));
 }
 
@@ -50,6 +51,7 @@ BATON_EXPORT int baton_hold_shared_until(struct baton_readers *readers,
                                          struct baton_shared_hold *hold, uint64_t deadline_ns)
 {
 	BATON__CHECKED(hold_shared(readers, hold, __func__));
+	BATON__CHECKED(may_wait(__func__));
 	return BATON__ANSWER(readers->_resource, hold_shared(readers, hold, deadline_ns));
 }
 

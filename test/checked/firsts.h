@@ -48,4 +48,11 @@ extern struct baton_future f;
 extern struct baton_future promise;
 extern struct baton_continuation c;
 
+/* Of a hold: the resource with BATON_CAPTURE_NONE is the executor's threads' alone. */
+static inline bool refused(int error)
+{
+	MUST(!error || error == -EPERM);
+	return error;
+}
+
 #endif

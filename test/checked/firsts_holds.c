@@ -4,13 +4,6 @@
 
 #include <baton/hold.h>
 
-/* The resource with BATON_CAPTURE_NONE is the executor's threads' alone. */
-static bool refused(int error)
-{
-	MUST(!error || error == -EPERM);
-	return error;
-}
-
 FIRST(baton_hold)
 {
 	struct baton_hold hold = BATON_HOLD_INIT;
