@@ -62,6 +62,9 @@ static void visit_leave(struct loop *loop)
 
 	if (cas_acq_rel(&loop->visit.turn, &visited, VISIT_ASLEEP))
 		return;
+	/* It is VISIT_WANTED. Acquire: the thread has made the promise before; the CAS that has
+	 * failed does not order that. */
+	(void)load_acquire(&loop->visit.turn);
 	store_release(&loop->visit.turn, VISIT_ASLEEP);
 	must(baton_future_complete(&loop->visit.left, 0, NULL), "leave a loop");
 }
