@@ -5,10 +5,9 @@
  * writer, runs alone: it sees all that the readers before it did, and the readers behind it see all
  * that it did.
  *
- * Most look-ups want none of this, but a published pointer (published.h): a look-up in what seldom
- * changes needs no task, no order, and no atomic operation that other CPUs see. Readers are for
- * long looks (W22 in test/bench/README.md tells how long) at state that changes in place. A shared
- * hold is for a thread that wants the outcome now, a reader task for one that goes on.
+ * Most look-ups want a published pointer instead (published.h). Readers are for long looks at state
+ * that changes in place. A shared hold is for a thread that wants the outcome now, a reader task
+ * for one that goes on.
  *
  * Experimental: may change without a table in CHANGES until a program from a real need uses it.
  *
@@ -39,13 +38,16 @@
  *   at_work, reading       | everything but init, deinit    | any thread
  *   init, deinit           | nothing                        | the owner
  *
- * Where a reader runs. On an idle resource a reader runs on this thread, as any task does. A
- * baton_submit() that finds readers at work, and no task that waits, runs the reader on this
- * thread, beside them. Behind a task that waits the reader waits, too: no reader overtakes a writer
- * whose submit happens before its own. When a worker of the pool comes to a reader, it takes the
- * readers that follow, up to 31, and other workers help it.
+ * Where a reader runs. On an idle resource, or beside readers at work where no task waits, a reader
+ * runs on this thread. Behind a task that waits the reader waits, too, and runs as any task does:
+ * no reader overtakes a writer whose submit happens before its own.
  *
- * Corner cases. Calls and posts have no form for readers. baton_hold_shared(), the function, and
+ * Corner cases. A look-up by a published pointer needs no task, no order, and no atomic operation
+ * that other CPUs see. W22 in test/bench/README.md tells from which length of a look on readers
+ * pay. When a worker of the pool comes to a reader, it takes the readers that follow, up to 31, and
+ * other workers help it.
+ *
+ * Calls and posts have no form for readers. baton_hold_shared(), the function, and
  * baton_release_shared() are such a call: no other thread does better, since the caller itself may
  * run beside the readers at work. A reader that nobody waits for is a task in a struct of the
  * program's.
