@@ -133,7 +133,7 @@ local function look_at_keys(q, name, id, ...)
 		check_types(q, TYPES)
 		check_backend(q, name)
 		check_task(q, id or '')
-		error(fields)
+		error(fields, 0) -- 0: a text gets no place in front
 	end
 	return fields
 end
