@@ -155,8 +155,10 @@ static int let_go_and_call(struct baton_task *task)
 	return 0;
 }
 
-Test(hold_deferred, a_task_that_is_driven_in_the_wait_cannot_wait_for_the_resource, .timeout = 10)
+/* `outer`: a hold that the thread has, or NULL. */
+static void expect_driven(struct baton_resource *outer)
 {
+	struct baton_hold first = BATON_HOLD_INIT;
 	struct baton_hold hold = BATON_HOLD_INIT;
 	struct baton_task task = BATON_TASK_INIT(let_go_and_call, NULL);
 	struct baton_resource other;
@@ -165,13 +167,30 @@ Test(hold_deferred, a_task_that_is_driven_in_the_wait_cannot_wait_for_the_resour
 	baton_resource_init(&other, &fix.config);
 	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_submit_later(&other, &task), 0);
+	if (outer)
+		cr_assert_eq(baton_hold(outer, &first), 0);
 	cr_assert_eq(baton_hold(&fix.resource, &hold), 0);
 	cr_assert_eq(call_status, -EDEADLK);
 	cr_assert_eq(baton_release(&hold), 0);
+	if (outer)
+		cr_assert_eq(baton_release(&first), 0);
 	cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), 0);
 	thread_join(fix.occupant.thread);
 	resource_end(&other);
 	fixture_end();
+}
+
+Test(hold_deferred, a_task_that_is_driven_in_the_wait_cannot_wait_for_the_resource, .timeout = 10)
+{
+	expect_driven(NULL);
+}
+
+Test(hold_deferred, a_task_that_is_driven_in_the_wait_of_a_second_hold_cannot, .timeout = 10)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
+
+	expect_driven(&outer);
+	resource_end(&outer);
 }
 
 /* What the function is answered; it runs before the grant. */
