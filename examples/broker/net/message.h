@@ -102,13 +102,13 @@ struct packet {
 	uint16_t packet_id; /* QoS 1 and 2, once it has one */
 	uint8_t qos;
 	bool retain;
-	bool hop;          /* holds a hop of the message */
-	bool whole;        /* send message->bytes; else head[], then the payload */
+	bool hop;   /* holds a hop of the message */
+	bool whole; /* send message->bytes; else head[], then the payload */
+	bool lost;  /* not stored: its connection is closed instead; the store's thread sets it */
 	bool marker : 1;   /* empty, see delivery.c */
 	bool ordered : 1;  /* acknowledges a PUBLISH, see answers.c */
 	bool ready : 1;    /* the same, and only waits for those before it */
 	bool repeated : 1; /* an earlier run of the broker may have sent it */
-	bool lost : 1;     /* what it says was not stored: its connection is closed instead */
 	unsigned char head[];
 };
 
