@@ -55,14 +55,14 @@ void store_kill(void)
 	waitpid(server_pid(), &status, 0);
 }
 
-void store_refused(const char *words)
+void store_run(const char *options, int expected, const char *words)
 {
 	char line[512], said[4096] = "";
 	size_t size = 0;
 	FILE *out;
 	int status;
 
-	snprintf(line, sizeof(line), "timeout 20 %s --port 0 --store %s 2>&1", server_path(),
+	snprintf(line, sizeof(line), "timeout 20 %s %s --store %s 2>&1", server_path(), options,
 	         store_path());
 	out = popen(line, "r");
 	if (out == NULL)
@@ -70,7 +70,7 @@ void store_refused(const char *words)
 	size = fread(said, 1, sizeof(said) - 1, out);
 	said[size] = '\0';
 	status = pclose(out);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != expected)
 		story_fail("wait status %d: %s", status, said);
 	if (strstr(said, words) == NULL)
 		story_fail("expected \"%s\": %s", words, said);

@@ -16,8 +16,9 @@ void store_begin(const char *options);
 /* kill -9; the broker is gone when the call returns. */
 void store_kill(void);
 
-/* Starts a broker that must refuse its store: what it says has these words. */
-void store_refused(const char *words);
-#define store_start_refused(words) AT(store_refused(words))
+/* Runs a broker that ends by itself with that status; what it says has these words. */
+void store_run(const char *options, int status, const char *words);
+#define store_start_refused(words) AT(store_run("--port 0", 1, words))
+#define store_check(status, words) AT(store_run("--check-store", status, words))
 
 #endif

@@ -307,6 +307,7 @@ STORY(store_refuses_a_damaged_file, OURS)
 	check(fwrite(words, 1, sizeof(words), file) == sizeof(words), "no write");
 	(void)fclose(file);
 	store_start_refused("file is not a database");
+	store_check(1, "file is not a database");
 }
 
 STORY(store_refuses_a_file_that_another_broker_has, OURS)
@@ -314,4 +315,28 @@ STORY(store_refuses_a_file_that_another_broker_has, OURS)
 	store_start("");
 	store_start_refused("database is locked");
 	ping(join("a"));
+}
+
+STORY(store_checks_its_file, OURS)
+{
+	char words[4096];
+	struct client *publisher, *client;
+	FILE *file;
+
+	store_start("");
+	client = join_new("a");
+	subscribe(client, "t:1 u:1");
+	leave(client);
+	publisher = join("publisher clean");
+	publish(publisher, 1, "t one");
+	publish(publisher, 1, "u two");
+	store_check(1, "database is locked");
+	store_kill();
+	store_check(0, "1 sessions\n2 subscriptions\n2 messages\n2 rows of queues\n");
+	file = fopen(store_path(), "r+");
+	memset(words, 'x', sizeof(words));
+	check(file != NULL && fseek(file, 2L * sizeof(words), SEEK_SET) == 0 &&
+	              fwrite(words, 1, sizeof(words), file) == sizeof(words) && fclose(file) == 0,
+	      "no write");
+	store_check(1, "damaged: ");
 }
