@@ -14,6 +14,7 @@
 
 #define WINDOW 4
 #define TOPICS 4
+#define IDS 5       /* the publisher's packet ids: one more than are under way */
 #define AWAY_FROM 8 /* the subscriber is away while these are published */
 #define AWAY_TO 14
 
@@ -57,7 +58,7 @@ static bool retained(int message)
 static void say_publish(struct ledger *ledger, int message, bool again)
 {
 	client_say(ledger->publisher, "PUBLISH %s%sq%u id%d t/%d %d", again ? "dup " : "",
-	           retained(message) ? "retain " : "", qos_of(message), message + 1,
+	           retained(message) ? "retain " : "", qos_of(message), message % IDS + 1,
 	           message % TOPICS, message);
 }
 
@@ -85,7 +86,7 @@ static void publisher_come(struct ledger *ledger)
 		if (ledger->progress[i] == SENT)
 			say_publish(ledger, i, true);
 		else if (ledger->progress[i] == RELEASED)
-			client_say(ledger->publisher, "PUBREL %d", i + 1);
+			client_say(ledger->publisher, "PUBREL %d", i % IDS + 1);
 }
 
 static void subscriber_come(struct ledger *ledger)
@@ -122,25 +123,39 @@ static void ledger_revive(struct ledger *ledger)
 
 /* ---- The publisher ---- */
 
-static void publisher_hear(struct ledger *ledger, const char *words)
+/* The message that is under way with this packet id. */
+static int message_of(const struct ledger *ledger, int id)
 {
-	int id = 0;
-
-	if (sscanf(words, "PUBACK %d", &id) == 1 || sscanf(words, "PUBCOMP %d", &id) == 1)
-		ledger->progress[id - 1] = COMPLETE;
-	if (sscanf(words, "PUBREC %d", &id) == 1) {
-		ledger->progress[id - 1] = RELEASED;
-		client_say(ledger->publisher, "PUBREL %d", id);
-	}
-	if (id == 0)
-		story_fail("publisher: %s", words);
+	for (int i = id - 1; i < LEDGER_MESSAGES && id > 0; i += IDS)
+		if (ledger->progress[i] == SENT || ledger->progress[i] == RELEASED)
+			return i;
+	return -1;
 }
 
+static void publisher_hear(struct ledger *ledger, const char *words)
+{
+	int id = 0, message;
+	const bool received = sscanf(words, "PUBREC %d", &id) == 1;
+
+	if (!received)
+		(void)(sscanf(words, "PUBACK %d", &id) == 1 ||
+		       sscanf(words, "PUBCOMP %d", &id) == 1);
+	message = message_of(ledger, id);
+	if (message < 0)
+		story_fail("publisher: %s", words);
+	ledger->progress[message] = received ? RELEASED : COMPLETE;
+	if (received)
+		client_say(ledger->publisher, "PUBREL %d", id);
+}
+
+/* An id is used again as soon as it may be. */
 static void publisher_go_on(struct ledger *ledger)
 {
 	int open = 0;
 
 	for (int i = 0; i < LEDGER_MESSAGES && open < WINDOW; i++) {
+		if (i >= IDS && ledger->progress[i - IDS] != COMPLETE)
+			return;
 		if (ledger->progress[i] == UNSENT) {
 			ledger->progress[i] = SENT;
 			say_publish(ledger, i, false);
