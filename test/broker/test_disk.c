@@ -183,6 +183,31 @@ STORY(disk_is_full_and_then_has_room, OURS)
 	}
 }
 
+/* --durability batch: while commits fail, nothing is acknowledged at once either. */
+STORY(disk_is_full_for_batches, OURS)
+{
+	struct client *publisher, *client;
+
+	(void)disk_use();
+	store_start("--durability batch");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	leave(client);
+	publisher = join("publisher clean");
+	disk_always(DISK_FULL);
+	publish(publisher, 1, "t one");
+	await_said("nothing is acknowledged meanwhile");
+	say(publisher, "PUBLISH q1 id7 t two");
+	expect_silence(publisher, 300);
+	disk_always(DISK_NOTHING);
+	expect(publisher, "PUBACK 7");
+	store_kill();
+	store_start("");
+	client = resume("a");
+	expect_received(client, "t one");
+	expect_received(client, "t two");
+}
+
 /* A publisher that comes back and repeats itself is told no earlier. */
 STORY(disk_is_full_and_a_publisher_repeats_itself, OURS)
 {

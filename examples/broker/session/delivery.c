@@ -116,7 +116,7 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 {
 	struct store *store = session->env->store;
 
-	if (session->id != 0 && store_waits(store)) {
+	if (session->id != 0 && (store_waits(store) || session->storing > 0)) {
 		session_reference(session);
 		session->storing++;
 		packet->session = session;

@@ -33,6 +33,7 @@ struct store {
 	struct env *env;
 	bool waits;     /* --durability commit */
 	uint64_t drawn; /* atomic */
+	bool fails;     /* atomic, a hint: the last commit has failed */
 	bool refuses;   /* atomic, a hint */
 	struct baton_timer lazy;
 
@@ -133,6 +134,7 @@ static int store_insist(struct store *store)
 			         "store: %s: %s; nothing is acknowledged meanwhile",
 			         store->env->options.store, database_error(&store->database));
 		store_roll_back(store);
+		store_relaxed(&store->fails, true);
 		if (load_relaxed(&store->env->ending) && waited > 0)
 			return -EIO;
 		store_sleep(STORE_RETRY_MS);
@@ -142,6 +144,7 @@ static int store_insist(struct store *store)
 		if (status == 0)
 			status = store_commit(store);
 	}
+	store_relaxed(&store->fails, false);
 	store_relaxed(&store->refuses, false);
 	if (waited > 0)
 		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "store: %s: works again",
@@ -251,7 +254,7 @@ uint64_t store_draw(struct store *store, uint64_t count)
 
 bool store_waits(const struct store *store)
 {
-	return store != NULL && store->waits;
+	return store != NULL && (store->waits || load_relaxed(&store->fails));
 }
 
 bool store_refuses(const struct store *store)

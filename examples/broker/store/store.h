@@ -67,7 +67,10 @@ void store_submit(struct store *store, struct store_write *write);
  * Any thread. Numbers grow. */
 uint64_t store_draw(struct store *store, uint64_t count);
 
-/* Is nothing acknowledged before it is committed? store may be NULL: no. */
+/*
+ * Is nothing acknowledged before it is committed? Also with --durability batch while commits fail.
+ * store may be NULL: no. Any thread.
+ */
 bool store_waits(const struct store *store);
 
 /* Commits have failed for so long that nothing more is accepted. Any thread; a hint. */
