@@ -125,8 +125,8 @@ struct baton_reader {
 void baton_reader_init(struct baton_reader *reader, struct baton_readers *readers) BATON_NONNULL;
 
 /* How many readers run side by side, or have been taken to run. A hint: a reader that has the baton
- * alone may not be counted, and the runner that lets holds in is counted for a moment. Thread
- * safety: any thread. Blocking: never. */
+ * alone may not be counted, and the runner that lets holds in is counted for a moment. Any thread.
+ * Blocking: never. */
 uint32_t baton_readers_at_work(const struct baton_readers *readers) BATON_NONNULL;
 
 /* One shared hold. The caller's memory; not to be copied or given back in use. Zero: not in use. */
