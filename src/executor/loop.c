@@ -6,6 +6,7 @@
 
 #include "executor/driven.h"
 
+#include "base/atomic.h"
 #include "base/checked.h"
 #include "core/place.h"
 
@@ -17,6 +18,7 @@
 struct baton_loop {
 	struct baton__driven driven;
 	int fd;
+	uint64_t told; /* what was written to `fd`, or will be at once, and was not read yet */
 	bool (*should_yield)(void *arg);
 	void *arg; /* of should_yield */
 	void (*signal)(void *arg); /* NULL: the descriptor */
@@ -27,6 +29,8 @@ static void signal_loop(struct baton_loop *loop)
 {
 	uint64_t one = 1;
 
+	/* Relaxed: the kernel orders it, who finds the descriptor readable finds it counted. */
+	add_relaxed(&loop->told, 1);
 	/* EAGAIN (2^64 - 2 unread signals): the descriptor is readable already. */
 	while (write(loop->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
@@ -158,9 +162,16 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 		return 0;
 	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
 		return 0;
-	/* EAGAIN: there is no signal, but a nested drive may have left jobs in the list. */
-	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
-		;
+	/* No signal: a nested drive may have left jobs in the list, or the signal is the host's. */
+	if (load_relaxed(&loop->told)) {
+		ssize_t size;
+
+		/* EAGAIN: counted, but not written yet. */
+		while ((size = read(loop->fd, &signals, sizeof(signals))) < 0 && errno == EINTR)
+			;
+		if (size > 0)
+			(void)sub_relaxed(&loop->told, signals);
+	}
 	baton__driven_take(&loop->driven);
 	return run_listed(loop, jobs_max);
 }
