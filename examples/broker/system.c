@@ -109,6 +109,7 @@ static void system_say_broker(struct system *system)
 	system_say_number(system, "publish/messages/received", loops->messages_in);
 	system_say_number(system, "publish/messages/sent", loops->messages_out);
 	system_say_number(system, "publish/messages/dropped", stats_read(&stats->dropped));
+	system_say_number(system, "baton/visits", loops->visits);
 }
 
 static void system_say_topics(struct system *system)

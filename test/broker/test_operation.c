@@ -277,6 +277,31 @@ STORY(figures_of_the_broker, .timeout = 20)
 	}
 }
 
+/* Few messages, so that a loop sleeps when the other one has something for it. */
+STORY(a_loop_that_sleeps_is_visited, .timeout = 30, .mosquitto = "has one loop")
+{
+	struct client *readers[2], *writer, *watcher;
+	int visits = 0;
+
+	start_server("--threads 2 --stats-interval 1");
+	watcher = join("watcher");
+	subscribe(watcher, "^$SYS/broker/baton/visits:0");
+	for (int i = 0; i < 2; i++) {
+		readers[i] = join(i == 0 ? "a" : "b");
+		subscribe(readers[i], "t:0");
+	}
+	writer = join("writer");
+	while (visits == 0) {
+		for (int message = 0; message < 20; message++) {
+			publish(writer, 0, "t x");
+			expect_received(readers[0], "t x");
+			expect_received(readers[1], "t x");
+			story_sleep(2);
+		}
+		visits = atoi(strrchr(receive(watcher), ' ') + 1);
+	}
+}
+
 /* Reads figures until `all/tasks` has come twice; were any of sessions among them? */
 static bool sessions_are_counted(const char *options)
 {

@@ -112,6 +112,7 @@ void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop)
 	sum->bytes_out += loop->bytes_out;
 	sum->pauses += loop->pauses;
 	sum->writes += loop->writes;
+	sum->visits += loop->visits;
 	sum->malformed += loop->malformed;
 }
 
@@ -151,6 +152,7 @@ void stats_print(const struct stats *stats, const struct loop_stats *loops,
 	printf("retained           %" PRIu64 "\n", stats->retained);
 	printf("pauses             %" PRIu64 "\n", loops->pauses);
 	printf("writes             %" PRIu64 "\n", loops->writes);
+	printf("visits             %" PRIu64 "\n", loops->visits);
 	print_resources(stats);
 	printf("pool_jobs          %" PRIu64 "\n", pool->executed);
 	printf("steals             %" PRIu64 "\n", pool->stolen);

@@ -34,6 +34,7 @@ struct loop_stats {
 	uint64_t bytes_out; /* without what TLS adds */
 	uint64_t pauses;    /* times a publisher was not read from, see connection.h */
 	uint64_t writes;    /* system calls that wrote */
+	uint64_t visits;    /* turns that other loops' threads took, see net/visit.h */
 	uint64_t malformed;
 };
 

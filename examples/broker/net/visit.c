@@ -100,6 +100,7 @@ static bool visit_one(struct loop *loop)
 
 	if (!visit_take(loop, VISIT_VISITED))
 		return false;
+	loop->stats.visits++;
 	uv_update_time(&loop->uv);
 	baton_loop_run(loop->executor, 0);
 	loop_settle(loop);
