@@ -6,6 +6,9 @@
  * a reference on each message until all is read. A message that nothing else holds then was left
  * behind by a crash: giving the reference back deletes it from the store, as for any message. Rows
  * of sessions and messages that are not there are deleted here.
+ *
+ * If a read fails, the broker does not start, and the messages stay in the file: they have no id
+ * in the store any more when their references are given back.
  */
 #include "restore.h"
 
@@ -225,8 +228,13 @@ static void restore_retained(void *arg, const struct database_record *record)
 
 static void restore_end(struct restore *restore)
 {
-	for (size_t i = 0; i < restore->messages.count; i++)
-		message_release(restore->messages.items[i].object, MESSAGE_REFERENCE);
+	for (size_t i = 0; i < restore->messages.count; i++) {
+		struct message *message = restore->messages.items[i].object;
+
+		if (restore->status != 0)
+			message->id = 0;
+		message_release(message, MESSAGE_REFERENCE);
+	}
 	for (size_t i = 0; i < restore->sessions.count; i++)
 		session_release(restore->sessions.items[i].object);
 	free(restore->messages.items);

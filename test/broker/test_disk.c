@@ -335,6 +335,48 @@ STORY(store_refuses_a_damaged_file, OURS)
 	store_check(1, "file is not a database");
 }
 
+#define FILE_PAGE 4096
+/* In a new file each table begins on a page of its own. */
+#define QUEUE_PAGE 5L
+
+/* Exchanges the page of the queues. */
+static void swap_queue(char page[FILE_PAGE])
+{
+	char old[FILE_PAGE];
+	FILE *file = fopen(store_path(), "r+");
+
+	check(file != NULL, "no file");
+	check(fseek(file, QUEUE_PAGE * FILE_PAGE, SEEK_SET) == 0 &&
+	              fread(old, 1, FILE_PAGE, file) == FILE_PAGE &&
+	              fseek(file, QUEUE_PAGE * FILE_PAGE, SEEK_SET) == 0 &&
+	              fwrite(page, 1, FILE_PAGE, file) == FILE_PAGE && fclose(file) == 0,
+	      "no exchange");
+	memcpy(page, old, FILE_PAGE);
+}
+
+STORY(store_refuses_a_damaged_file_and_leaves_what_is_in_it, OURS)
+{
+	char page[FILE_PAGE];
+	struct client *publisher, *client;
+
+	store_start("");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	leave(client);
+	publisher = join("publisher clean");
+	publish(publisher, 1, "t one");
+	publish(publisher, 1, "t two");
+	check(server_stop() == 0, "no end");
+	memset(page, 'x', sizeof(page));
+	swap_queue(page);
+	store_start_refused("malformed");
+	swap_queue(page);
+	store_start("");
+	client = resume("a");
+	expect_received(client, "t one");
+	expect_received(client, "t two");
+}
+
 STORY(store_refuses_a_file_that_another_broker_has, OURS)
 {
 	store_start("");
