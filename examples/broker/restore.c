@@ -235,8 +235,12 @@ static void restore_end(struct restore *restore)
 			message->id = 0;
 		message_release(message, MESSAGE_REFERENCE);
 	}
-	for (size_t i = 0; i < restore->sessions.count; i++)
-		session_release(restore->sessions.items[i].object);
+	for (size_t i = 0; i < restore->sessions.count; i++) {
+		struct session *session = restore->sessions.items[i].object;
+
+		session_restored(session);
+		session_release(session);
+	}
 	free(restore->messages.items);
 	free(restore->sessions.items);
 }

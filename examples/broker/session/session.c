@@ -237,6 +237,10 @@ void session_restore(struct session *session, uint64_t id)
 {
 	session->id = id;
 	session->stored = true;
+}
+
+void session_restored(struct session *session)
+{
 	session_go_away(session);
 }
 

@@ -152,6 +152,9 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 /* At the start of the broker: a session of an earlier run, which waits for its client. */
 void session_restore(struct session *session, uint64_t id);
 
+/* All of the store is read: the session's expiry begins. */
+void session_restored(struct session *session);
+
 /* Any thread. */
 void session_reference(struct session *session);
 void session_release(struct session *session);
