@@ -55,15 +55,15 @@ void store_kill(void)
 	waitpid(server_pid(), &status, 0);
 }
 
-void store_run(const char *options, int expected, const char *words)
+void store_run(const char *path, const char *options, int expected, const char *words)
 {
 	char line[512], said[4096] = "";
 	size_t size = 0;
 	FILE *out;
 	int status;
 
-	snprintf(line, sizeof(line), "timeout 20 %s %s --store %s 2>&1", server_path(), options,
-	         store_path());
+	snprintf(line, sizeof(line), "timeout 20 %s %s --store '%s' 2>&1", server_path(), options,
+	         path);
 	out = popen(line, "r");
 	if (out == NULL)
 		story_fail("popen: %s", strerror(errno));

@@ -16,9 +16,11 @@ void store_begin(const char *options);
 /* kill -9; the broker is gone when the call returns. */
 void store_kill(void);
 
-/* Runs a broker that ends by itself with that status; what it says has these words. */
-void store_run(const char *options, int status, const char *words);
-#define store_start_refused(words) AT(store_run("--port 0", 1, words))
-#define store_check(status, words) AT(store_run("--check-store", status, words))
+/* Runs a broker with that store, which ends by itself with that status; what it says has these
+ * words. */
+void store_run(const char *path, const char *options, int status, const char *words);
+#define store_path_refused(path, words) AT(store_run(path, "--port 0", 1, words))
+#define store_start_refused(words) store_path_refused(store_path(), words)
+#define store_check(status, words) AT(store_run(store_path(), "--check-store", status, words))
 
 #endif

@@ -377,6 +377,12 @@ STORY(store_refuses_a_damaged_file_and_leaves_what_is_in_it, OURS)
 	expect_received(client, "t two");
 }
 
+STORY(store_refuses_what_is_no_file, OURS)
+{
+	store_path_refused(":memory:", "not a file");
+	store_path_refused("/", "unable to open");
+}
+
 STORY(store_refuses_a_file_that_another_broker_has, OURS)
 {
 	store_start("");

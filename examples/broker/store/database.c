@@ -193,10 +193,14 @@ static const char *database_objection(const struct database *database, int *vers
 	const int64_t found = database_ask(database, "PRAGMA user_version");
 	const int64_t program = database_ask(database, "PRAGMA application_id");
 	const int64_t tables = database_ask(database, "SELECT count(*) FROM sqlite_schema");
+	const char *file = sqlite3_db_filename(database->handle, "main");
 
 	if (found < 0 || program < 0 || tables < 0)
 		return sqlite3_errmsg(database->handle);
 	*version = (int)found;
+	/* ":memory:" is gone with the process. */
+	if (file == NULL || file[0] == '\0')
+		return "not a file";
 	if (tables > 0 && program != DATABASE_APPLICATION)
 		return "not a store of this broker";
 	if (found > DATABASE_VERSION)
