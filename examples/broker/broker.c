@@ -155,11 +155,13 @@ int broker_init(struct broker *broker)
 	env_reveal(env, &broker->logins.resource, NULL);
 	env_reveal(env, &env->trim.resource, NULL);
 	status = env->options.store != NULL ? store_open(env, &env->store) : 0;
-	if (status == 0 && env->store != NULL)
-		status = restore(broker);
 	if (status == 0)
 		status = net_init(&broker->net, env, &protocol_calls);
-	return status == 0 ? broker_load(broker) : status;
+	if (status == 0)
+		status = broker_load(broker);
+	if (status == 0 && env->store != NULL)
+		status = restore(broker); /* last: the log has its level */
+	return status;
 }
 
 /* Everything else is freed. A stderr that takes nothing must not delay the exit. */

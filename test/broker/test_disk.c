@@ -383,6 +383,21 @@ STORY(store_refuses_what_is_no_file, OURS)
 	store_path_refused("/", "unable to open");
 }
 
+STORY(store_says_what_has_come_back, OURS)
+{
+	struct client *publisher, *client;
+
+	store_start("");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	publisher = join("publisher clean");
+	leave(client);
+	publish(publisher, 1, "t one");
+	store_kill();
+	store_start("--log-level info");
+	await_said("store: 1 sessions and 1 messages");
+}
+
 STORY(store_refuses_a_file_that_another_broker_has, OURS)
 {
 	store_start("");
