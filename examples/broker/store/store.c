@@ -158,7 +158,7 @@ static void store_compact(struct store *store)
 	if (store->commits % STORE_LOOK_COMMITS == 0)
 		store->compacting =
 			database_number(&store->database, DATABASE_FREE_PAGES) > STORE_FREE_PAGES;
-	if (store->compacting && store->failed == 0)
+	if (store->compacting)
 		store->failed = database_run(&store->database, DATABASE_COMPACT, NULL);
 }
 
@@ -186,7 +186,8 @@ static int store_batch_end(struct baton_resource *resource)
 			store->armed = baton_timer_arm_after(&store->lazy, STORE_LAZY_NS) == 0;
 		return 0;
 	}
-	store_compact(store);
+	if (store->failed == 0)
+		store_compact(store);
 	store->failed = store_commit(store);
 	status = store_insist(store);
 	store_forget_writes(store);
