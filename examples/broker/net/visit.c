@@ -133,11 +133,13 @@ void visit_sleep(struct loop *loop)
 {
 	struct pollfd input = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
 	const uint64_t due = visit_due(loop);
+	/* Read here: behind the store, a visitor may set libuv's time. */
+	const int timeout = due == UINT64_MAX ? -1 : (int)(due - uv_now(&loop->uv));
 
 	if (due == 0)
 		return;
 	loop->visit.due = due;
 	store_release(&loop->visit.turn, VISIT_ASLEEP);
-	(void)poll(&input, 1, due == UINT64_MAX ? -1 : (int)(due - uv_now(&loop->uv)));
+	(void)poll(&input, 1, timeout);
 	visit_take_back(loop);
 }
