@@ -63,6 +63,7 @@ void keep_message(struct topic *topic, struct message *message, uint64_t outdate
 	struct store *store = topic->table->env->store;
 	const bool retained = topic->retained == message;
 	const size_t count = keep_count(topic, message);
+	struct packet *answer = NULL;
 	struct store_message *write;
 
 	if (count == 0 && !retained && outdated == 0 && message->received_by == 0) {
@@ -83,8 +84,13 @@ void keep_message(struct topic *topic, struct message *message, uint64_t outdate
 	write->topic = message->publish.topic;
 	write->payload = message->publish.payload;
 	keep_rows(topic, message, write);
-	if (message->answer != NULL && !store_waits(store))
-		message_acknowledge(message);
+	if (!store_waits(store)) {
+		answer = message->answer;
+		message->answer = NULL;
+	}
 	message_take(message, MESSAGE_REFERENCE + MESSAGE_HOP);
 	store_submit(store, &write->write);
+	/* Behind the write: the PUBREL that follows a PUBREC deletes what the write adds. */
+	if (answer != NULL)
+		connection_send(message->publisher, answer);
 }
