@@ -37,7 +37,7 @@
  * Each call that reaches the server may return one of these, and baton_redis_error() has its text:
  *   -ECONNREFUSED  no server, or it takes no more clients, or is busy with a script, and the
  *                  patience is over (-ETIMEDOUT: it does not answer).
- *   -EACCES        user, password, a right (examples/queue/README.md) or the certificate is wrong.
+ *   -EACCES        user, password, a right (see baton-redis-server(7)) or the certificate is wrong.
  *   -EPROTO        the queue's keys are of another schema than this program's.
  *   -EBADMSG       a key of the queue's name holds something else.
  *   -ENOMEM        this process has no memory left, or the server, which then takes no new tasks.

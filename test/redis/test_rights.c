@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user of the server's ACL with the rights that examples/queue/README.md names, and a user that
- * lacks one of them.
+ * Users of the server's ACL with the rights that baton-redis-server(7) names, and users that lack
+ * one of them.
  */
 #include "nodes.h"
+#include "sentinels.h"
 
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>
@@ -23,16 +24,20 @@ static struct server server;
 static char rights[RIGHTS_MAX][24];
 static unsigned rights_count;
 
-/* The words that begin with + behind "ACL SETUSER" in the README. */
-static void read_rights(void)
+#define PAGE "src/man/baton-redis-server.7"
+
+/* The words that begin with + behind "ACL SETUSER" and the user's name on the page. */
+static void read_rights(const char *user)
 {
-	char line[256];
-	FILE *file = fopen("examples/queue/README.md", "r");
+	char line[256], begin[64];
+	FILE *file = fopen(PAGE, "r");
 	bool inside = false;
 
 	cr_assert_not_null(file);
+	snprintf(begin, sizeof(begin), "ACL SETUSER %s ", user);
+	rights_count = 0;
 	while (fgets(line, sizeof(line), file)) {
-		inside = strstr(line, "ACL SETUSER baton") || (inside && strncmp(line, "```", 3));
+		inside = strstr(line, begin) || (inside && strncmp(line, ".Ed", 3));
 		for (const char *at = line; inside && (at = strchr(at, '+')); at++) {
 			cr_assert_lt(rights_count, RIGHTS_MAX);
 			snprintf(rights[rights_count++], sizeof(rights[0]), "%.*s",
@@ -40,11 +45,11 @@ static void read_rights(void)
 		}
 	}
 	fclose(file);
-	cr_assert_gt(rights_count, 30);
+	cr_assert_gt(rights_count, 10);
 }
 
-/* `lacks`: of the rights that are read; rights_count: none. */
-static void set_user(unsigned lacks)
+/* `lacks`: of the rights that are read; rights_count: none. `more`: a further one, or "". */
+static void give_user(const struct server *at, unsigned lacks, const char *more)
 {
 	char command[2048] = "ACL SETUSER baton reset on >secret ~{test}*";
 
@@ -52,7 +57,14 @@ static void set_user(unsigned lacks)
 		if (i != lacks)
 			snprintf(command + strlen(command), sizeof(command) - strlen(command),
 			         " %s", rights[i]);
-	cr_assert_str_eq(server_text(&server, command), "OK");
+	snprintf(command + strlen(command), sizeof(command) - strlen(command), "%s%s",
+	         more[0] ? " " : "", more);
+	cr_assert_str_eq(server_text(at, command), "OK");
+}
+
+static void set_user(unsigned lacks)
+{
+	give_user(&server, lacks, "");
 }
 
 /* ---- A way through all of the library, which ends where the server refuses something ---- */
@@ -264,10 +276,10 @@ static void go(unsigned lacks)
 		go_the_spaces_way();
 }
 
-Test(rights, those_that_the_readme_names_are_enough_and_each_is_needed)
+Test(rights, those_that_the_page_names_are_enough_and_each_is_needed)
 {
 	server_start(&server, NULL);
-	read_rights();
+	read_rights("baton");
 	go(rights_count);
 	cr_assert_eq(refusal, 0, "%d: %s", refusal, strerror(-refusal));
 	for (unsigned i = 0; i < rights_count; i++) {
@@ -285,13 +297,14 @@ Test(rights, keys_of_another_queue_are_refused)
 	struct baton_redis *redis;
 
 	server_start(&server, NULL);
-	read_rights();
+	read_rights("baton");
 	set_user(rights_count);
 	options = connection();
 	options.queue = "another";
 	joining.redis = options;
 	cr_assert_eq(baton_redis_create(&options, &redis), -EACCES);
-	cr_assert(strstr(baton_redis_error(redis), "keys"), "%s", baton_redis_error(redis));
+	cr_assert(strstr(baton_redis_error(redis), "the queue's keys are {another}*"), "%s",
+	          baton_redis_error(redis));
 	baton_redis_destroy(redis);
 	cr_assert_eq(baton_remote_create(&joining, &remote), -EACCES);
 	baton_remote_destroy(remote);
@@ -299,4 +312,136 @@ Test(rights, keys_of_another_queue_are_refused)
 	cr_assert_eq(baton_redis_create(&options, &redis), -EACCES);
 	baton_redis_destroy(redis);
 	server_stop(&server);
+}
+
+/* A refusal says where the rights are to be found, also one from within a function. */
+static int look(const struct baton_redis_options *options)
+{
+	struct baton_redis_stats stats;
+	struct baton_redis *redis;
+	int error = baton_redis_create(options, &redis);
+
+	if (!error)
+		error = baton_redis_stats_read(redis, &stats);
+	if (error == -EACCES)
+		cr_expect(strstr(baton_redis_error(redis), "baton-redis-server(7)"), "%s",
+		          baton_redis_error(redis));
+	baton_redis_destroy(redis);
+	return error;
+}
+
+/* Also at a queue of which nobody has written yet which schema it has. */
+static int look_twice(const struct baton_redis_options *options)
+{
+	int error = look(options);
+
+	if (error)
+		return error;
+	server_text(&server, "RENAME {test}:numbers {test}:kept_away");
+	error = look(options);
+	server_text(&server, "RENAME {test}:kept_away {test}:numbers");
+	return error;
+}
+
+Test(rights, those_of_a_user_that_only_looks_are_enough_and_each_is_needed)
+{
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis_scheduler *leads;
+	struct baton_redis_options options;
+	struct baton_redis *redis;
+
+	server_start(&server, NULL);
+	options = connection();
+	redis = server_connect(&server);
+	leads = scheduler_on(redis);
+	settle(leads);
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	read_rights("watch");
+	set_user(rights_count);
+	cr_assert_eq(look_twice(&options), 0);
+	for (unsigned i = 0; i < rights_count; i++) {
+		set_user(i);
+		cr_expect_eq(look_twice(&options), -EACCES, "without %s", rights[i]);
+	}
+	baton_redis_scheduler_destroy(leads);
+	baton_redis_destroy(redis);
+	server_stop(&server);
+}
+
+/* ---- With sentinels, and for replicas ---- */
+
+static void is_on_the_page(const char *right)
+{
+	char line[256], words[64];
+	FILE *file = fopen(PAGE, "r");
+	bool found = false;
+
+	cr_assert_not_null(file);
+	snprintf(words, sizeof(words), ".Ql %s .\n", right);
+	while (!found && fgets(line, sizeof(line), file))
+		found = strcmp(line, words) == 0;
+	fclose(file);
+	cr_assert(found, "%s", right);
+}
+
+static void give_sentinels(const struct watched *watched, const char *right)
+{
+	for (const char *at = watched->list; at;
+	     at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		redisContext *context = redisConnect("127.0.0.1", atoi(strchr(at, ':') + 1));
+		redisReply *reply =
+			redisCommand(context, "ACL SETUSER asks reset on >asked %s", right);
+
+		cr_assert(reply && reply->type == REDIS_REPLY_STATUS, "%s",
+		          reply ? reply->str : "");
+		freeReplyObject(reply);
+		redisFree(context);
+	}
+}
+
+static int submit_by_sentinels(const struct watched *watched)
+{
+	const struct baton_redis_options options = {
+		.sentinels = watched->list,
+		.sentinel_user = "asks",
+		.sentinel_password = "asked",
+		.queue = "test",
+		.user = "baton",
+		.password = "secret",
+		.patience_ns = 60 * BATON_SECOND,
+	};
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis *redis;
+	int error = baton_redis_create(&options, &redis);
+
+	task.replicas = 1;
+	task.replicas_timeout_ns = 60 * BATON_SECOND;
+	if (!error)
+		error = baton_redis_submit(redis, &task);
+	if (error == -EACCES)
+		cr_expect(strstr(baton_redis_error(redis), "baton-redis-server(7)"), "%s",
+		          baton_redis_error(redis));
+	baton_redis_destroy(redis);
+	return error;
+}
+
+Test(rights, sentinels_and_replicas_need_one_more_each)
+{
+	static struct watched watched;
+
+	is_on_the_page("+role");
+	is_on_the_page("+wait");
+	is_on_the_page("+sentinel|get-master-addr-by-name");
+	read_rights("baton");
+	watched_start(&watched);
+	give_sentinels(&watched, "+sentinel|get-master-addr-by-name");
+	give_user(&watched.server[0], rights_count, "+role");
+	cr_expect_eq(submit_by_sentinels(&watched), -EACCES, "without +wait");
+	give_user(&watched.server[0], rights_count, "+wait");
+	cr_expect_eq(submit_by_sentinels(&watched), -EACCES, "without +role");
+	server_text(&watched.server[0], "ACL SETUSER baton +role");
+	cr_expect_eq(submit_by_sentinels(&watched), 0);
+	give_sentinels(&watched, "+ping");
+	cr_expect_eq(submit_by_sentinels(&watched), -EACCES, "of the sentinels");
+	watched_stop(&watched);
 }

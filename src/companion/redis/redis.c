@@ -379,7 +379,7 @@ static int check_redis_options(struct baton_redis *redis)
 	if (BATON__UNKNOWN(options))
 		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_UNKNOWN);
 	if (!baton__redis_is_name(options->queue))
-		return baton__redis_fail(redis, -EINVAL, "the queue's name is not one");
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_NAME("the queue's name"));
 	if (options->sentinels)
 		redis->sentinel_count = baton__redis_count_sentinels(options->sentinels);
 	if (options->sentinels && redis->sentinel_count == 0)

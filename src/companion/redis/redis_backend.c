@@ -383,7 +383,8 @@ BATON_EXPORT int baton_redis_backend_create(struct baton_redis *redis,
 	int error;
 
 	if (!options->name || !baton__redis_is_name(options->name))
-		return baton__redis_fail(redis, -EINVAL, "the backend's name is not one");
+		return baton__redis_fail(redis, -EINVAL,
+		                         BATON__REDIS_NO_NAME("the backend's name"));
 	if (options->lease_ns && !baton__redis_is_lease(options->lease_ns))
 		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_LEASE);
 	if (BATON__UNKNOWN(options))

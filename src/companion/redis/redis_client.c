@@ -36,9 +36,9 @@ static uint64_t keep_ms(const struct baton_redis_task *task)
 static int check_task(struct baton_redis *redis, const struct baton_redis_task *task)
 {
 	if (!task->id || !baton__redis_is_name(task->id))
-		return baton__redis_fail(redis, -EINVAL, "the task's id is not one");
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_NAME("the task's id"));
 	if (!task->token || !baton__redis_is_name(task->token))
-		return baton__redis_fail(redis, -EINVAL, "the task's token is not one");
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_NAME("the task's token"));
 	return 0;
 }
 

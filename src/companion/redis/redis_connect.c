@@ -18,6 +18,7 @@
 /* What a call does that gets an error. */
 enum answer {
 	FAILS,
+	LACKS_RIGHT, /* fails, too */
 	TRIES_AGAIN,
 	CONNECTS_AGAIN, /* another server may be the master now */
 };
@@ -46,9 +47,9 @@ static const struct {
 	{"OOM", -ENOMEM, FAILS},
 	{"NOAUTH", -EACCES, FAILS},
 	{"WRONGPASS", -EACCES, FAILS},
-	{"NOPERM", -EACCES, FAILS},
+	{"NOPERM", -EACCES, LACKS_RIGHT},
 	/* The same within a function, before Redis 7.2. */
-	{"ERR The user executing the script", -EACCES, FAILS},
+	{"ERR The user executing the script", -EACCES, LACKS_RIGHT},
 	{"ERR AUTH", -EACCES, FAILS},
 	{"ERR invalid password", -EACCES, FAILS},
 	{"BUSY ", -ECONNREFUSED, TRIES_AGAIN},
@@ -82,6 +83,19 @@ static void name_slots_node(struct baton_redis *redis, const char *text)
 	baton__redis_fail(redis, -EREMOTE, said);
 }
 
+/* Redis names the command that a user has no right to, within a function from 7.2 on; but no key. */
+static void name_rights(struct baton_redis *redis, const char *text)
+{
+	char said[sizeof(redis->error)];
+	char keys[BATON_REDIS_ID_MAX + 32] = "";
+
+	if (strstr(text, "key"))
+		snprintf(keys, sizeof(keys), "the queue's keys are %s*; ", redis->key);
+	snprintf(said, sizeof(said), "%.110s: %sbaton-redis-server(7) names the rights", text,
+	         keys);
+	baton__redis_fail(redis, 0, said);
+}
+
 /* The errno of an error reply. */
 int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
 {
@@ -101,9 +115,11 @@ int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
 			continue;
 		if (refusals[i].error == -EREMOTE)
 			name_slots_node(redis, text);
+		if (refusals[i].answer == LACKS_RIGHT)
+			name_rights(redis, text);
 		redis->gave_up = refusals[i].error;
 		redis->elsewhere = refusals[i].answer == CONNECTS_AGAIN;
-		return refusals[i].answer == FAILS ? refusals[i].error : BATON__REDIS_RETRY;
+		return refusals[i].answer <= LACKS_RIGHT ? refusals[i].error : BATON__REDIS_RETRY;
 	}
 	return -EIO;
 }

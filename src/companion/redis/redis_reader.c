@@ -57,7 +57,7 @@ BATON_EXPORT int baton_redis_reader_create(struct baton_redis *redis,
 	int error;
 
 	if (!options->name || !baton__redis_is_name(options->name))
-		return baton__redis_fail(redis, -EINVAL, "the reader's name is not one");
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_NAME("the reader's name"));
 	if (BATON__UNKNOWN(options))
 		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_UNKNOWN);
 	new = calloc(1, sizeof(*new));

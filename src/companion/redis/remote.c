@@ -155,7 +155,7 @@ static int check_options(struct baton_remote *remote)
 	const char *text = NULL;
 
 	if (!baton__redis_is_name(options->node) || strlen(options->node) > NODE_NAME_MAX)
-		text = "the node's name is not one";
+		text = BATON__REDIS_NO_NAME("the node's name");
 	else if (options->partitions > PARTITIONS_MAX)
 		text = "a space has at most 4096 partitions";
 	else if (!baton__redis_is_lease(options->lease_ns))
