@@ -207,7 +207,8 @@ int main(int argc, char **argv)
 	self.signal_fd = signal_descriptor(signals);
 	self.listener = listen_at(options.address);
 	if (self.listener < 0)
-		die(EXIT_USAGE, "cannot listen at %s: %s", options.address, strerror(errno));
+		die(EXIT_USAGE, "cannot listen at %s (unix:PATH or HOST:PORT): %s", options.address,
+		    strerror(errno));
 	self.redis = connect_or_die(&connection);
 	if (baton_redis_backend_create(self.redis, &options, &self.queue))
 		die(EXIT_NO_REDIS, "%s", baton_redis_error(self.redis));

@@ -2,6 +2,7 @@
 #include "common.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -58,8 +59,12 @@ static char *read_password(const char *path)
 	char *line = NULL;
 	size_t room = 0;
 
-	if (!file || getline(&line, &room, file) < 0)
+	if (!file)
 		die(EXIT_USAGE, "cannot read %s: %s", path, strerror(errno));
+	errno = 0;
+	if (getline(&line, &room, file) < 0)
+		die(EXIT_USAGE, "cannot read a password from %s: %s", path,
+		    errno ? strerror(errno) : "it is empty");
 	fclose(file);
 	line[strcspn(line, "\n")] = '\0';
 	return line;
@@ -78,13 +83,16 @@ void connection_option(struct baton_redis_options *options, int option, const ch
 		options->host = optarg;
 		break;
 	case OPTION_PORT:
-		options->port = (uint16_t)atoi(optarg);
+		options->port = (uint16_t)parse_number(optarg, UINT16_MAX);
 		break;
 	case OPTION_SENTINELS:
 		options->sentinels = optarg;
 		break;
 	case OPTION_SENTINEL_MASTER:
 		options->sentinel_master = optarg;
+		break;
+	case OPTION_SENTINEL_USER:
+		options->sentinel_user = optarg;
 		break;
 	case OPTION_SENTINEL_PASSWORD_FILE:
 		options->sentinel_password = read_password(optarg);
@@ -147,6 +155,18 @@ uint64_t parse_seconds(const char *text)
 	if (end == text || *end || seconds < 0)
 		die(EXIT_USAGE, "not a number of seconds: %s", text);
 	return (uint64_t)(seconds * (double)BATON_SECOND);
+}
+
+uint64_t parse_number(const char *text, uint64_t max)
+{
+	uint64_t number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || number > max)
+		die(EXIT_USAGE, "not a number from 0 to %" PRIu64 ": %s", max, text);
+	return number;
 }
 
 static const struct {

@@ -39,6 +39,7 @@ enum {
 	OPTION_PORT,
 	OPTION_SENTINELS,
 	OPTION_SENTINEL_MASTER,
+	OPTION_SENTINEL_USER,
 	OPTION_SENTINEL_PASSWORD_FILE,
 	OPTION_PATIENCE,
 	OPTION_USER,
@@ -58,6 +59,7 @@ enum {
 	{"port", required_argument, NULL, OPTION_PORT},               \
 	{"sentinels", required_argument, NULL, OPTION_SENTINELS},     \
 	{"sentinel-master", required_argument, NULL, OPTION_SENTINEL_MASTER}, \
+	{"sentinel-user", required_argument, NULL, OPTION_SENTINEL_USER}, \
 	{"sentinel-password-file", required_argument, NULL, OPTION_SENTINEL_PASSWORD_FILE}, \
 	{"patience", required_argument, NULL, OPTION_PATIENCE},       \
 	{"user", required_argument, NULL, OPTION_USER},               \
@@ -77,11 +79,12 @@ enum {
 	"  --sentinels HOST:PORT,HOST:PORT\n"                                                      \
 	"                          or its sentinels, for a fail-over\n"                            \
 	"  --sentinel-master NAME  what they call it (mymaster)\n"                                 \
-	"  --sentinel-password-file FILE\n"                                                        \
-	"                          their password\n"                                               \
-	"  --patience SECONDS      how long to wait for it (10; with sentinels 60)\n"       \
+	"  --sentinel-user NAME --sentinel-password-file FILE\n"                                   \
+	"                          a user of the sentinels' ACL, its password\n"                   \
+	"  --patience SECONDS      how long to wait for it (10; with sentinels 60; baton-queue: "  \
+	"1)\n"                                                                                     \
 	"  --queue NAME            the queue's name (baton)\n"                                     \
-	"  --user NAME             a user of its ACL\n"                                            \
+	"  --user NAME             a user of its ACL (rights: man 7 baton-redis-server)\n"         \
 	"  --password-file FILE    the first line of this file (or $BATON_REDIS_PASSWORD)\n"       \
 	"  --tls-ca FILE --tls-cert FILE --tls-key FILE\n"                                         \
 	"  --tls-name NAME         what the server's certificate is for (the host)\n"              \
@@ -92,6 +95,8 @@ void connection_option(struct baton_redis_options *options, int option, const ch
 struct baton_redis *connect_or_die(const struct baton_redis_options *options);
 
 uint64_t parse_seconds(const char *text);
+/* A whole number, at most `max`. Anything else ends the program. */
+uint64_t parse_number(const char *text, uint64_t max);
 uint32_t parse_class(const char *text);
 const char *class_name(uint32_t kind, char text[16]);
 

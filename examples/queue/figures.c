@@ -205,6 +205,8 @@ static int status_of(int error)
 	case -ECONNREFUSED:
 	case -ETIMEDOUT:
 	case -EACCES:
+	case -EREMOTE:
+	case -EPROTO:
 		return EXIT_NO_REDIS;
 	default:
 		return EXIT_INTERNAL;

@@ -24,9 +24,14 @@ static const char help[] =
 	"  --lease S               another one leads so long after this one is lost (3)\n"
 	"  --effects N             what jobs came to is kept for readers: so many, about (10000);\n"
 	"                          0: all, until each reader has acknowledged it\n"
+	"  --queue-max N           how many jobs may wait; submitters of more wait for room\n"
+	"                          (--room), or are refused (0: no limit)\n"
+	"  --queue-bytes N         the same of the bytes of commands and files of all jobs\n"
 	"  --verbose               print each decision\n" CONNECTION_HELP
 	"Exit status: 0: SIGINT or SIGTERM; 64: an option is wrong; 69: no Redis, or it refuses;\n"
 	"70: no memory, or no signals.\n";
+
+#define DURATIONS 3 /* of baton_rules_init() */
 
 static uint32_t parse_limits(struct baton_redis_scheduler_options *options, char *text)
 {
@@ -39,6 +44,8 @@ static uint32_t parse_limits(struct baton_redis_scheduler_options *options, char
 		if (end == word || (*end && strcmp(end, "%") != 0) ||
 		    count == BATON_RULES_CLASSES_MAX || limit > UINT32_MAX)
 			die(EXIT_USAGE, "not a limit: %s", word);
+		if (count > 0 && options->percent != (*end == '%'))
+			die(EXIT_USAGE, "%s: all limits are percentages, or none", word);
 		options->percent = *end == '%';
 		options->rules.limit[count++] = (uint32_t)limit;
 	}
@@ -91,6 +98,8 @@ static void parse(int argc, char **argv, struct baton_redis_options *connection,
 		{"policy", required_argument, NULL, 'p'},
 		{"lease", required_argument, NULL, 'e'},
 		{"effects", required_argument, NULL, 'f'},
+		{"queue-max", required_argument, NULL, 'q'},
+		{"queue-bytes", required_argument, NULL, 'b'},
 		{"verbose", no_argument, NULL, 'v'},
 		CONNECTION_OPTIONS,
 	};
@@ -105,13 +114,17 @@ static void parse(int argc, char **argv, struct baton_redis_options *connection,
 		else if (option == 'd')
 			durations = parse_durations(options, optarg);
 		else if (option == 'r')
-			options->rules.reserve = (uint32_t)atoi(optarg);
+			options->rules.reserve = (uint32_t)parse_number(optarg, UINT32_MAX);
 		else if (option == 'p')
 			options->rules.policy = parse_policy(optarg);
 		else if (option == 'e')
 			options->lease_ns = parse_seconds(optarg);
 		else if (option == 'f')
-			options->effects_max = strtoull(optarg, NULL, 10);
+			options->effects_max = parse_number(optarg, UINT64_MAX);
+		else if (option == 'q')
+			options->queue_max = parse_number(optarg, UINT64_MAX);
+		else if (option == 'b')
+			options->queue_bytes_max = parse_number(optarg, UINT64_MAX);
 		else if (option == 'v')
 			options->decided = decided;
 		else
@@ -121,8 +134,11 @@ static void parse(int argc, char **argv, struct baton_redis_options *connection,
 		connection_option(connection, '?', help);
 	if (limits == 0)
 		limits = parse_limits(options, all);
-	if (durations > 0 ? durations != limits : limits != 3)
-		die(EXIT_USAGE, "as many limits as durations, please");
+	if (durations == 0)
+		durations = DURATIONS; /* the default */
+	if (durations != limits)
+		die(EXIT_USAGE, "%u limits, but %u durations: a class has one of each", limits,
+		    durations);
 	options->rules.class_count = limits;
 }
 

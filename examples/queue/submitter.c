@@ -22,6 +22,7 @@ static const char help[] =
 	"  --file PATH             the command finds this file in its directory; may be repeated\n"
 	"  --id NAME               the job's id (random)\n"
 	"  --attempts N            how many backends may be lost with it (3)\n"
+	"  --room S                how long to wait for room in a full queue, in seconds (0)\n"
 	"  --progress, --quiet     progress always, never (if stderr is a terminal)\n"
 	"  --report FILE           append a line about this job\n" CONNECTION_HELP
 	"Exit status: the command's; 128 + n: it was ended by signal n; 64: an option is wrong;\n"
@@ -45,11 +46,13 @@ struct submitter {
 	bool shown; /* the progress line is there */
 	bool withdrawn;
 	bool downgraded;
+	int signal_fd;
 	int output; /* from the backend; -1 */
 	bool whole; /* this run's output has come to its end */
 	unsigned char head[FRAME_HEAD];
 	size_t head_size;
-	uint32_t left; /* of the frame's bytes */
+	uint32_t left;    /* of the frame's bytes */
+	uint64_t room_ns; /* how long to wait for room */
 	uint64_t submitted;
 	uint64_t started;
 	uint64_t keep_at;
@@ -216,15 +219,34 @@ static void on_note(struct submitter *self)
 	}
 }
 
-static void submit(struct submitter *self)
+static int submit_or_die(struct submitter *self)
 {
 	int error = baton_redis_submit(self->redis, &self->task);
 
+	if (error && error != -EAGAIN)
+		die(error == -EEXIST || error == -EINVAL ? EXIT_USAGE : EXIT_NO_REDIS, "%s",
+		    baton_redis_error(self->redis));
+	return error;
+}
+
+/* Waits for room in a full queue for a short time each, so that Ctrl-C is heard. */
+static void submit(struct submitter *self)
+{
+	uint64_t begin = clock_ns();
+	bool told = false;
+	int error;
+
+	while ((error = submit_or_die(self)) == -EAGAIN && clock_ns() - begin < self->room_ns) {
+		struct pollfd fd = {.fd = self->signal_fd, .events = POLLIN};
+
+		if (!told)
+			tell(self, baton_redis_error(self->redis), "; waiting for room");
+		told = true;
+		if (poll(&fd, 1, 250) > 0)
+			die(128 + next_signal(self->signal_fd), "not submitted");
+	}
 	if (error)
-		die(error == -EEXIST || error == -EINVAL ? EXIT_USAGE
-		    : error == -EAGAIN                   ? EXIT_DENIED
-		                                         : EXIT_NO_REDIS,
-		    "%s", baton_redis_error(self->redis));
+		die(EXIT_DENIED, "%s", baton_redis_error(self->redis));
 }
 
 /*
@@ -260,11 +282,11 @@ static void on_signal(struct submitter *self, int signal)
 }
 
 /* Serves notes, output and signals until the last note has come. */
-static void follow(struct submitter *self, int signal_fd)
+static void follow(struct submitter *self)
 {
 	while (!baton_redis_is_last(self->note.what)) {
 		struct pollfd fds[] = {
-			{.fd = signal_fd, .events = POLLIN},
+			{.fd = self->signal_fd, .events = POLLIN},
 			{.fd = baton_redis_fd(self->redis), .events = POLLIN},
 			{.fd = self->output, .events = POLLIN},
 		};
@@ -278,7 +300,7 @@ static void follow(struct submitter *self, int signal_fd)
 		fds[2].fd = self->output;
 		poll(fds, 3, 200);
 		if (fds[0].revents)
-			on_signal(self, next_signal(signal_fd));
+			on_signal(self, next_signal(self->signal_fd));
 		if (self->output >= 0 && fds[2].revents)
 			read_output(self);
 		if (clock_ns() >= self->keep_at)
@@ -353,11 +375,13 @@ static void add_file(struct submitter *self, const char *path)
 
 	if (self->task.file_count == FILES_MAX)
 		die(EXIT_USAGE, "more than %d files", FILES_MAX);
-	if (!stream || fstat(fileno(stream), &stat) || !S_ISREG(stat.st_mode))
-		die(EXIT_USAGE, "cannot read %s", path);
+	if (!stream)
+		die(EXIT_USAGE, "cannot read %s: %s", path, strerror(errno));
+	if (fstat(fileno(stream), &stat) || !S_ISREG(stat.st_mode))
+		die(EXIT_USAGE, "cannot read %s: it is no regular file", path);
 	data = malloc((size_t)stat.st_size + 1);
 	if (!data || fread(data, 1, (size_t)stat.st_size, stream) != (size_t)stat.st_size)
-		die(EXIT_USAGE, "cannot read %s", path);
+		die(EXIT_USAGE, "cannot read %s: %s", path, strerror(errno));
 	fclose(stream);
 	*file = (struct baton_redis_file){name ? name + 1 : path, data, (size_t)stat.st_size};
 	self->task.file_count++;
@@ -389,6 +413,7 @@ static void parse(int argc, char **argv, struct submitter *self,
 		{"file", required_argument, NULL, 'f'},
 		{"id", required_argument, NULL, 'i'},
 		{"attempts", required_argument, NULL, 'a'},
+		{"room", required_argument, NULL, 'w'},
 		{"report", required_argument, NULL, 'r'},
 		{"progress", no_argument, NULL, 'p'},
 		{"quiet", no_argument, NULL, 'q'},
@@ -404,7 +429,9 @@ static void parse(int argc, char **argv, struct submitter *self,
 		else if (option == 'i')
 			self->task.id = optarg;
 		else if (option == 'a')
-			self->task.attempts = (uint32_t)atoi(optarg);
+			self->task.attempts = (uint32_t)parse_number(optarg, UINT32_MAX);
+		else if (option == 'w')
+			self->room_ns = parse_seconds(optarg);
 		else if (option == 'r')
 			self->report = optarg;
 		else if (option == 'p' || option == 'q')
@@ -422,7 +449,6 @@ int main(int argc, char **argv)
 	static const int signals[] = {SIGINT, SIGTERM, 0};
 	struct baton_redis_options connection = {0};
 	struct submitter self = {.progress = isatty(2), .output = -1, .starts_by = BATON_NEVER};
-	int signal_fd;
 
 	program = "submitter";
 	self.task.kind = BATON_RULES_DEFAULT;
@@ -434,11 +460,11 @@ int main(int argc, char **argv)
 	if (!self.task.id)
 		self.task.id = self.id;
 	self.redis = connect_or_die(&connection);
-	signal_fd = signal_descriptor(signals);
+	self.signal_fd = signal_descriptor(signals);
 	self.submitted = clock_ns();
 	self.keep_at = self.submitted + KEEP_EVERY_NS;
 	submit(&self);
-	follow(&self, signal_fd);
+	follow(&self);
 	hide(&self);
 	read_rest(&self);
 	/* Otherwise the server deletes the note when its time is over. */

@@ -217,7 +217,8 @@ Test(programs, options_that_are_none)
 		{{"submitter", "--id", "a:b", "true", NULL},
 	         "the task's id is not 1 to 63 letters"},
 		{{"submitter", "--file", "/no/such/file", "true", NULL},
-	         "cannot read /no/such/file"},
+	         "cannot read /no/such/file: No such"},
+		{{"submitter", "--file", "/tmp", "true", NULL}, "/tmp: it is no regular file"},
 		{{"submitter", "--queue", "a b", "true", NULL},
 	         "the queue's name is not 1 to 63 letters"},
 		{{"submitter", "--password-file", "/no/such/file", "true", NULL},
@@ -229,7 +230,20 @@ Test(programs, options_that_are_none)
 		{{"scheduler", "--limits", "3,2,1", "--durations", "3,2,1", NULL},
 	         "durations rise"},
 		{{"scheduler", "--limits", "3,2", "--durations", "1,2,3", NULL},
-	         "as many limits as durations"},
+	         "2 limits, but 3 durations"},
+		{{"scheduler", "--limits", "3,2", NULL}, "2 limits, but 3 durations"},
+		{{"scheduler", "--limits", "90%,50%,1", NULL}, "1: all limits are percentages"},
+		{{"scheduler", "--queue-max", "many", NULL}, "not a number from 0 to"},
+		{{"scheduler", "--queue-bytes", "-1", NULL}, "not a number from 0 to"},
+		{{"scheduler", "--effects", "9x", NULL}, "not a number from 0 to"},
+		{{"scheduler", "--reserve", "", NULL}, "not a number from 0 to"},
+		{{"submitter", "--attempts", "4294967296", "true", NULL},
+	         "not a number from 0 to 4294967295"},
+		{{"submitter", "--port", "65536", "true", NULL}, "not a number from 0 to 65535"},
+		{{"submitter", "--room", "long", "true", NULL}, "not a number of seconds: long"},
+		{{"submitter", "--password-file", "/dev/null", "true", NULL},
+	         "cannot read a password from /dev/null: it is empty"},
+		{{"backend", "--listen", "nowhere", NULL}, "(unix:PATH or HOST:PORT)"},
 		{{"scheduler", "--durations", "1,two,3", NULL}, "not a number of seconds: two"},
 		{{"scheduler", "--limits", "3,2,1", "--reserve", "3", NULL}, "no rules"},
 		{{"scheduler", "--policy", "fair", NULL}, "not a policy: fair"},
@@ -403,4 +417,66 @@ Test(programs, a_password_comes_from_a_file_or_the_environment)
 	await_text(self.err, "waiting");
 	kill(self.pid, SIGINT);
 	cr_assert_eq(await_end(&self), 130);
+}
+
+/* ---- A queue that is full ---- */
+
+static void await_withdrawn(const struct program *self)
+{
+	kill(self->pid, SIGINT);
+	cr_assert_eq(await_end(self), 130, "%s", contents(self->err));
+}
+
+static struct program fill(const char *option, const char *bound)
+{
+	struct program self;
+
+	queue_scheduler = start("scheduler", option, bound, NULL);
+	await_text(queue_scheduler.out, "leads");
+	self = start("submitter", "--progress", "echo", "waits", NULL);
+	await_text(self.err, "waiting");
+	return self;
+}
+
+Test(programs, a_full_queue_refuses_jobs_or_lets_them_wait_for_room)
+{
+	struct program starts = fill("--queue-max", "1");
+	struct program first, self, patient;
+
+	await_number(1, "HLEN {baton}:run");
+	first = start("submitter", "true", NULL);
+	await_number(1, "ZCARD {baton}:queue");
+	self = start("submitter", "true", NULL);
+	fails(&self, DENIED, "the queue is full: 1 tasks wait");
+	self = start("submitter", "--room", "0.3", "true", NULL);
+	fails(&self, DENIED, "the queue is full");
+	/* Ctrl-C is heard meanwhile. */
+	self = start("submitter", "--progress", "--room", "1000", "true", NULL);
+	await_text(self.err, "waiting for room");
+	kill(self.pid, SIGINT);
+	fails(&self, 130, "not submitted");
+	patient = start("submitter", "--progress", "--room", "1000", "true", NULL);
+	await_text(patient.err, "the queue is full: 1 tasks wait; waiting for room");
+	cr_assert_eq(server_number(&server, "ZCARD {baton}:queue"), 1);
+	await_withdrawn(&first);
+	await_text(patient.err, "waiting\033");
+	await_withdrawn(&patient);
+	await_withdrawn(&starts);
+	no_task_is_left();
+	kill(queue_scheduler.pid, SIGINT);
+	cr_assert_eq(await_end(&queue_scheduler), 0);
+}
+
+Test(programs, the_bytes_of_all_jobs_have_a_bound)
+{
+	struct program first = fill("--queue-bytes", "20"); /* it has 11 */
+	struct program self = start("submitter", "echo", "too long", NULL);
+
+	fails(&self, DENIED, "its tasks may have 20 bytes");
+	self = start("submitter", "--progress", "true", NULL);
+	await_text(self.err, "waiting");
+	await_withdrawn(&self);
+	await_withdrawn(&first);
+	kill(queue_scheduler.pid, SIGINT);
+	cr_assert_eq(await_end(&queue_scheduler), 0);
 }

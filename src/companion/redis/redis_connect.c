@@ -83,7 +83,7 @@ static void name_slots_node(struct baton_redis *redis, const char *text)
 	baton__redis_fail(redis, -EREMOTE, said);
 }
 
-/* Redis names the command that a user has no right to, within a function from 7.2 on; but no key. */
+/* Redis names the command that a user lacks, within a function from 7.2 on; it names no key. */
 static void name_rights(struct baton_redis *redis, const char *text)
 {
 	char said[sizeof(redis->error)];
