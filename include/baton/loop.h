@@ -34,8 +34,16 @@ BATON_MUST_USE int baton_loop_create(struct baton_loop **loop) BATON_NONNULL;
 struct baton_executor *baton_loop_executor(struct baton_loop *loop) BATON_NONNULL;
 int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
 
-/* From now on the calling thread drives the loop. Errors: see thread.h. */
+/*
+ * adopt: from now on the calling thread drives the loop. disown: from now on no thread does, until
+ * the next adopt or run. A thread that schedules jobs of the loop while another one may adopt it
+ * disowns it before.
+ *
+ * Thread safety: one thread at a time; disown: the owner. Blocking: never. Errors of adopt: see
+ * thread.h.
+ */
 BATON_MUST_USE int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
+void baton_loop_disown(struct baton_loop *loop) BATON_NONNULL;
 
 /* Is the calling thread the owner? Thread safety: any thread. Blocking: never. */
 bool baton_loop_is_owner(const struct baton_loop *loop) BATON_NONNULL;

@@ -111,6 +111,12 @@ int baton__driven_adopt(struct baton__driven *driven)
 	return 0;
 }
 
+void baton__driven_disown(struct baton__driven *driven)
+{
+	/* Relaxed: no other thread takes the list for its own; this one sees its own store. */
+	store_relaxed(&driven->owner, NULL);
+}
+
 void baton__driven_close(struct baton__driven *driven)
 {
 	driven->gathering = false;

@@ -48,9 +48,10 @@ const struct baton_job *baton__driven_last(const struct baton__driven *driven);
 /* Appends the jobs of the inbox to the list. The owner. */
 void baton__driven_take(struct baton__driven *driven);
 
-/* adopt: the calling thread becomes the owner; -ENOMEM, -ECHILD: thread.h. owned: is the calling
- * thread the owner? */
+/* adopt: the calling thread becomes the owner; -ENOMEM, -ECHILD: thread.h. disown: there is none.
+ * owned: is the calling thread the owner? */
 int baton__driven_adopt(struct baton__driven *driven);
+void baton__driven_disown(struct baton__driven *driven);
 bool baton__driven_owned(const struct baton__driven *driven);
 
 /* Refuses jobs from now on; the queued jobs remain to be popped. The owner. */

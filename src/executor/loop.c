@@ -125,6 +125,14 @@ BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 	return baton__driven_adopt(&loop->driven);
 }
 
+BATON_EXPORT void baton_loop_disown(struct baton_loop *loop)
+{
+	BATON__CHECKED(owned(loop, __func__));
+	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
+	loop->driven.gathering = false;
+	baton__driven_disown(&loop->driven);
+}
+
 /* Runs the jobs in the list, at most `jobs_max` (0: all). Jobs that these jobs schedule are for the
  * next call, so that the loop looks at its sockets in between. */
 static size_t run_listed(struct baton_loop *loop, size_t jobs_max)

@@ -142,8 +142,11 @@ static void *run_sent(void *arg)
 {
 	struct looper *looper = arg;
 
-	if (looper->jobs_max == 0)
+	if (looper->jobs_max == 0) {
 		INSIST(baton_loop_adopt(looper->loop), true);
+		USE(baton_loop_disown(looper->loop));
+		INSIST(baton_loop_adopt(looper->loop), true);
+	}
 	run_loop(looper->loop, looper->jobs_max);
 	EXPECT(fault_planned() || !is_readable(looper->loop));
 	fault_end();

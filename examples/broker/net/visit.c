@@ -60,6 +60,8 @@ static void visit_leave(struct loop *loop)
 {
 	uint32_t visited = VISIT_VISITED;
 
+	/* So what this thread submits from now on signals, and is not gathered. */
+	baton_loop_disown(loop->executor);
 	if (cas_acq_rel(&loop->visit.turn, &visited, VISIT_ASLEEP))
 		return;
 	/* It is VISIT_WANTED. Acquire: the thread has made the promise before; the CAS that has

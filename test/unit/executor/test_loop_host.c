@@ -140,3 +140,21 @@ Test(loop_host, a_signal_of_the_hosts_takes_the_descriptors_place, .timeout = 10
 		resource_end(&resources[i]);
 	baton_loop_destroy(host.loop);
 }
+
+Test(loop_host, who_has_disowned_the_loop_gathers_nothing, .timeout = 10)
+{
+	struct baton_loop *loop = loop_create();
+	struct baton_resource_config config = {.executor = baton_loop_executor(loop)};
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
+	struct baton_task task = BATON_TASK_INIT(count_up, NULL);
+
+	baton_loop_gather(loop);
+	baton_loop_disown(loop);
+	cr_assert_not(baton_loop_is_owner(loop));
+	cr_assert_eq(baton_submit_later(&resource, &task), 0);
+	cr_assert(readable(loop));
+	cr_assert_eq(baton_loop_run(loop, 0), 1);
+	cr_assert(baton_loop_is_owner(loop));
+	resource_end(&resource);
+	baton_loop_destroy(loop);
+}
