@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define RIGHTS_MAX 64
@@ -425,6 +426,23 @@ static int submit_by_sentinels(const struct watched *watched)
 	return error;
 }
 
+/* baton-queue, with the password of the sentinels' user in a file: its status. */
+static int figures_by_sentinels(const struct watched *watched, const char *sentinel_user)
+{
+	char command[1024], path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/asked", watched->server[0].directory);
+	file = fopen(path, "w");
+	cr_assert(file && fputs("asked\n", file) >= 0 && fclose(file) == 0);
+	snprintf(command, sizeof(command),
+	         "BATON_REDIS_PASSWORD=secret ${QUEUE_PROGRAMS:-build/examples/queue}/baton-queue "
+	         "--patience 30 --queue test --user baton --sentinels %s --sentinel-user %s "
+	         "--sentinel-password-file %s >/dev/null 2>&1",
+	         watched->list, sentinel_user, path);
+	return WEXITSTATUS(system(command));
+}
+
 Test(rights, sentinels_and_replicas_need_one_more_each)
 {
 	static struct watched watched;
@@ -441,6 +459,8 @@ Test(rights, sentinels_and_replicas_need_one_more_each)
 	cr_expect_eq(submit_by_sentinels(&watched), -EACCES, "without +role");
 	server_text(&watched.server[0], "ACL SETUSER baton +role");
 	cr_expect_eq(submit_by_sentinels(&watched), 0);
+	cr_expect_eq(figures_by_sentinels(&watched, "asks"), 0);
+	cr_expect_eq(figures_by_sentinels(&watched, "nobody"), 69);
 	give_sentinels(&watched, "+ping");
 	cr_expect_eq(submit_by_sentinels(&watched), -EACCES, "of the sentinels");
 	watched_stop(&watched);
