@@ -125,7 +125,7 @@ Test(tls, a_certificate_is_for_the_name_that_was_asked_for)
 		{"here", "localhost", "127.0.0.2", "ours.pem", -EACCES, "127.0.0.2: IP"},
 		{"here", "localhost", NULL, "theirs.pem", -EACCES, "localhost: "},
 		{"here", "localhost", NULL, NULL, -EACCES, "localhost: "},
-		{"here", "localhost", NULL, "no.pem", -EINVAL, "no.pem: "},
+		{"here", "localhost", NULL, "no.pem", -EINVAL, "no.pem: No such file"},
 		{"there", "localhost", NULL, "ours.pem", -EACCES, "localhost: host"},
 		{"there", "127.0.0.1", NULL, "ours.pem", -EACCES, "127.0.0.1: IP"},
 		{"there", "localhost", "there.example", "ours.pem", 0, ""},
@@ -202,6 +202,32 @@ Test(tls, over_a_unix_socket_the_name_is_to_be_said)
 	options.socket = server.socket;
 	cr_assert_eq(try_connect(&options, text), -EINVAL, "%s", text);
 	cr_assert(strstr(text, "tls_server_name"), "%s", text);
+	server_stop(&server);
+}
+
+/* The text names the option, and the cause. */
+static void is_refused(const struct baton_redis_options *options, const char *begin,
+                       const char *cause)
+{
+	char text[256];
+
+	cr_assert_eq(try_connect(options, text), -EINVAL, "%s", text);
+	cr_assert_eq(strncmp(text, begin, strlen(begin)), 0, "%s", text);
+	cr_assert(strstr(text, cause), "%s", text);
+}
+
+Test(tls, a_file_that_cannot_be_used_is_named_with_its_option)
+{
+	struct server server;
+	struct baton_redis_options options = {.port = start(&server, "here", "no"),
+	                                      .tls_ca = file("ours.key")};
+
+	is_refused(&options, "TLS: tls_ca /", "ours.key: it has no certificate");
+	options.tls_ca = file("ours.pem");
+	options.tls_cert = file("here.pem"); /* without its key */
+	is_refused(&options, "TLS: tls_key /", "here.pem: it has no key of the certificate");
+	options.tls_cert = file("no.pem");
+	is_refused(&options, "TLS: tls_cert /", "no.pem: No such file");
 	server_stop(&server);
 }
 

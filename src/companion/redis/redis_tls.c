@@ -17,6 +17,8 @@
 #include <openssl/x509v3.h>
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static int fail_tls(struct baton_redis *redis, int error, const char *what, const char *why)
 {
@@ -33,6 +35,19 @@ static const char *last_reason(void)
 	return reason ? reason : "no memory";
 }
 
+/* Says which option names the file, and why the file cannot be used: OpenSSL's reasons do not. */
+static int fail_file(struct baton_redis *redis, const char *option, const char *path)
+{
+	bool has_key = strcmp(option, "tls_key") == 0;
+	char what[200];
+
+	snprintf(what, sizeof(what), "%s %s", option, path);
+	return fail_tls(redis, -EINVAL, what,
+	                access(path, R_OK) ? strerror(errno)
+	                : has_key          ? "it has no key of the certificate that can be read"
+	                                   : "it has no certificate that can be read");
+}
+
 /* The authority, and this program's certificate. */
 static int make_context(struct baton_redis *redis)
 {
@@ -40,25 +55,26 @@ static int make_context(struct baton_redis *redis)
 	const char *key = options->tls_key ? options->tls_key : options->tls_cert;
 	const char *cert = options->tls_cert ? options->tls_cert : key;
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-	const char *failed = NULL;
+	int error = 0;
 
 	if (!context)
 		return fail_tls(redis, -ENOMEM, "no context", last_reason());
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	ERR_clear_error();
 	if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1)
-		failed = "TLS 1.2";
-	else if (options->tls_ca
-	                 ? SSL_CTX_load_verify_locations(context, options->tls_ca, NULL) != 1
-	                 : SSL_CTX_set_default_verify_paths(context) != 1)
-		failed = options->tls_ca ? options->tls_ca : "the system's authorities";
+		error = fail_tls(redis, -EINVAL, "TLS 1.2", last_reason());
+	else if (!options->tls_ca && SSL_CTX_set_default_verify_paths(context) != 1)
+		error = fail_tls(redis, -EINVAL, "the system's authorities", last_reason());
+	else if (options->tls_ca &&
+	         SSL_CTX_load_verify_locations(context, options->tls_ca, NULL) != 1)
+		error = fail_file(redis, "tls_ca", options->tls_ca);
 	else if (cert && SSL_CTX_use_certificate_chain_file(context, cert) != 1)
-		failed = cert;
+		error = fail_file(redis, "tls_cert", cert);
 	else if (key && SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
-		failed = key;
-	if (failed) {
+		error = fail_file(redis, "tls_key", key);
+	if (error) {
 		SSL_CTX_free(context);
-		return fail_tls(redis, -EINVAL, failed, last_reason());
+		return error;
 	}
 	redis->tls = context;
 	return 0;
