@@ -39,8 +39,8 @@ int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
  * the next adopt or run. A thread that schedules jobs of the loop while another one may adopt it
  * disowns it before.
  *
- * Thread safety: one thread at a time; disown: the owner. Blocking: never. Errors of adopt: see
- * thread.h.
+ * Thread safety: one thread at a time; disown: the owner. Blocking: never.
+ * Errors: of adopt: see thread.h.
  */
 BATON_MUST_USE int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
 void baton_loop_disown(struct baton_loop *loop) BATON_NONNULL;

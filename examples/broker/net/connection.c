@@ -107,6 +107,11 @@ void connection_turn(struct connection *connection)
 {
 	const bool more = connection->more;
 
+	if (connection->parting) {
+		connection->parting = false;
+		connection_release(connection, CONNECTION_REFERENCE);
+		return;
+	}
 	connection->more = false;
 	if (!connection->closing && connection->resumed)
 		connection_resume(connection);
@@ -242,7 +247,10 @@ static void connection_closed(uv_handle_t *handle)
 	connection->gone = true;
 	if (connection->look_up == NULL) /* else at its end */
 		connection->loop->calls->closed(connection);
-	connection_release(connection, CONNECTION_REFERENCE);
+	if (connection->dirty)
+		connection->parting = true;
+	else
+		connection_release(connection, CONNECTION_REFERENCE);
 }
 
 static void connection_log_end(const struct connection *connection)

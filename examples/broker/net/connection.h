@@ -69,6 +69,7 @@ struct connection {
 	bool ousted;     /* to be closed at the end of this turn */
 	bool deaf;       /* can be written no more, see output.c */
 	bool gone;       /* its socket is closed */
+	bool parting;    /* the same, while it was dirty: its reference ends with this turn */
 	bool overdue;    /* its deadline has passed: judged at the end of this turn */
 	const char *why; /* why it is closed; NULL: the client wanted it */
 	struct tls *tls; /* NULL: plain */
