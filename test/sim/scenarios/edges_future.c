@@ -239,15 +239,28 @@ static void run_gathering_loop(void *argument)
 	sim_require(data == 4);
 }
 
-SIM_SCENARIO(edge_loop_gathers,
-             "[driven.job] a loop that gathers its own jobs loses none of the others'")
+static void start_gathering_loop(void)
 {
-	sim_require(baton_loop_create(&loop) == 0);
 	sim_start(run_gathering_loop, NULL);
 	for (int i = 0; i < 2; i++) {
 		baton_plain_job_init(&jobs[i], count_job, NULL);
 		sim_require(baton_executor_schedule(baton_loop_executor(loop), &jobs[i].job) == 0);
 	}
+}
+
+SIM_SCENARIO(edge_loop_gathers,
+             "[driven.job] a loop that gathers its own jobs loses none of the others'")
+{
+	sim_require(baton_loop_create(&loop) == 0);
+	start_gathering_loop();
+}
+
+SIM_SCENARIO(edge_loop_disowned, "a former owner of a loop does not gather for its successor")
+{
+	sim_require(baton_loop_create(&loop) == 0);
+	sim_require(baton_loop_adopt(loop) == 0);
+	baton_loop_disown(loop);
+	start_gathering_loop();
 }
 
 /* ---- Cancelling what is queued does not wait for the executor ---- */
