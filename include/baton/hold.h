@@ -96,7 +96,7 @@ struct baton__frame {
 	uintptr_t below;                 /* `top` as it was before */
 	struct baton_resource *resource; /* NULL: a callback without a baton (core/callback.h) */
 	struct baton_future *future;     /* of the running task, NULL, or BATON__HOLDING */
-	void *value;                /* baton_set_result, or BATON__DETACHED; or a loop (firing.c) */
+	void *value; /* baton_set_result, or BATON__DETACHED; a loop (firing.c); readers */
 	struct baton__batch *batch; /* hooks.h: set if the resource has hooks */
 	uint32_t depth; /* 1: the outermost; from BATON__DEPTH_NONE on: after a bad fork */
 };

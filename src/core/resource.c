@@ -107,7 +107,12 @@ void baton__guard_kept(void)
 	if (frame->future != BATON__HOLDING)
 		BATON_MISUSE("baton_hold",
 		             "a resource is still held as the function returns that has taken it, "
-		             "and the hold's memory is used anew: call baton_release before");
+		             "and the hold's memory is used anew: call baton_release, or "
+		             "baton_release_shared, before");
+	if (frame->value)
+		BATON_MISUSE_OF("baton_hold_shared", baton__name(frame->resource),
+		                "is still held as the function returns that has taken it: call "
+		                "baton_release_shared before");
 	BATON_MISUSE_OF("baton_hold", baton__name(frame->resource),
 	                "is still held as the function returns that has taken it: call "
 	                "baton_release before");

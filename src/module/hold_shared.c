@@ -37,6 +37,7 @@ static int hold_shared(struct baton_readers *readers, struct baton_shared_hold *
 	hold->_reading = (struct baton__reading){self->reading, resource};
 	self->reading = &hold->_reading;
 	hold->_readers = readers;
+	hold->_hold._frame.value = readers; /* for baton__guard_kept */
 	return 0;
 }
 

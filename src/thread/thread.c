@@ -181,7 +181,8 @@ static void check_left(const struct baton__thread *thread)
 {
 	if (BATON_UNLIKELY(thread->top) && !baton__forked() && !baton__top_function(thread->top))
 		BATON_MISUSE("pthread_exit",
-		             "the thread ends inside a hold: call baton_release first");
+		             "the thread ends inside a hold: call baton_release, or "
+		             "baton_release_shared, first");
 	if (BATON_UNLIKELY(thread->top) && !baton__forked())
 		BATON_MISUSE("pthread_exit",
 		             "the thread ends inside a task (or was cancelled there): return from "

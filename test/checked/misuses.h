@@ -108,6 +108,16 @@ void released_inside_a_task(void);
 void hold_copied(void);
 void hold_not_initialised(void);
 void deinit_while_held(void);
+void shared_outlives_task(void);
+void shared_outlives_joined_task(void);
+void shared_outlives_reader(void);
+void shared_outlives_thread(void);
+void shared_released_elsewhere(void);
+void shared_released_by_a_holder(void);
+void shared_released_inside_a_task(void);
+void shared_copied(void);
+void shared_not_initialised(void);
+void deinit_while_shared(void);
 
 /* misuses_refused.c: no misuses, but lists of what was refused */
 void refused_at_exit(void);

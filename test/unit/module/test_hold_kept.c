@@ -3,6 +3,7 @@
 #include "hold_kept.h"
 
 #include <baton/inline.h>
+#include <baton/reader.h>
 
 static int keep_and_fail(struct baton_task *task)
 {
@@ -285,6 +286,77 @@ static void released_inside(void)
 	BATON_IGNORE((baton_call)(&other, releases, NULL, NULL));
 }
 
+/* ---- Shared holds ---- */
+
+static struct baton_readers readers = BATON_READERS_INIT(&topic);
+static struct baton_shared_hold shared = BATON_SHARED_HOLD_INIT;
+
+static void *share(void *arg)
+{
+	MUST(baton_hold_shared(&readers, &shared) == 0);
+	return arg;
+}
+
+static void shared_in_call(void)
+{
+	begin(NULL);
+	BATON_IGNORE((baton_call)(&other, share, NULL, NULL));
+}
+
+/* The innermost one is named. */
+static void *share_and_hold(void *arg)
+{
+	static struct baton_resource third = BATON_RESOURCE_INIT(NULL);
+
+	MUST((baton_hold)(&third, &hold) == 0);
+	return share(arg);
+}
+
+static void shared_above_another(void)
+{
+	begin(NULL);
+	BATON_IGNORE((baton_call)(&other, share_and_hold, NULL, NULL));
+}
+
+static void shared_beside_a_reader(void)
+{
+	struct baton_shared_hold first = BATON_SHARED_HOLD_INIT;
+
+	MUST(baton_hold_shared(&readers, &first) == 0);
+	thread_join(thread_start(share, NULL));
+}
+
+static void *releases_shared(void *arg)
+{
+	BATON_IGNORE(baton_release_shared(&shared));
+	return arg;
+}
+
+static void shared_released_elsewhere(void)
+{
+	(void)share(NULL);
+	thread_join(thread_start(releases_shared, NULL));
+}
+
+/* The thread that releases is a reader of the resource, by a hold of its own. */
+static void *holds_and_releases_shared(void *arg)
+{
+	struct baton_shared_hold own = BATON_SHARED_HOLD_INIT;
+
+	MUST(baton_hold_shared(&readers, &own) == 0);
+	return releases_shared(arg);
+}
+
+static void shared_released_by_a_holder(void)
+{
+	(void)share(NULL);
+	thread_join(thread_start(holds_and_releases_shared, NULL));
+}
+
+#define SHARED                                                                                     \
+	"baton_hold_shared: \"topic/7\" is still held as the function returns that has taken "     \
+	"it: call baton_release_shared before"
+#define SHARED_ELSEWHERE "baton_release_shared: \"topic/7\" is not held by this hold here"
 #define USED "baton_hold: a resource is still held as the function returns that has taken it"
 #define ELSEWHERE "baton_release: \"topic/7\" is not held by this hold here"
 
@@ -320,6 +392,11 @@ static const struct mistake mistakes[] = {
 	{in_thread, "pthread_exit: the thread ends inside a hold"},
 	{released_elsewhere, ELSEWHERE},
 	{released_inside, ELSEWHERE},
+	{shared_in_call, SHARED},
+	{shared_above_another, SHARED},
+	{shared_beside_a_reader, "pthread_exit: the thread ends inside a hold"},
+	{shared_released_elsewhere, SHARED_ELSEWHERE},
+	{shared_released_by_a_holder, SHARED_ELSEWHERE},
 };
 
 Test(hold_kept, is_named_where_the_function_returns, .timeout = 120)
