@@ -11,6 +11,7 @@
 #include "base/refused.h"
 #include "thread/thread.h"
 #include "core/callback.h"
+#include "core/guard.h"
 #include "pool/start.h"
 
 #include <errno.h>
@@ -42,10 +43,13 @@ struct baton_watchdog {
 
 static void report_stuck(const struct baton_watchdog *watchdog, const struct baton_stuck *stuck)
 {
+	const uintptr_t top = baton__self->top;
+
 	if (watchdog->options.report)
 		watchdog->options.report(stuck, watchdog->options.arg);
 	else
 		baton__print("baton: stuck: %s\n", stuck->message);
+	baton__guard_returned(top);
 }
 
 static void look_at_line(const struct baton_watchdog *watchdog, struct baton__board_line *line,

@@ -10,6 +10,7 @@
 #include "base/futex.h"
 #include "base/probe.h"
 #include "thread/thread.h"
+#include "core/guard.h"
 #include "core/run.h"
 #include "timer/dropping.h"
 
@@ -227,8 +228,12 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 	/* [timer.handing] release: the timer is handed over; pairs with [timer.handing] in
 	 * await_handed. Relaxed is seldom noticed: as in await_handed (timer_stop.c). */
 	store_release(&timers->handing, NULL);
-	if (told)
+	if (told) {
+		const uintptr_t top = baton__self->top;
+
 		dropped(timer, error);
+		baton__guard_returned(top);
+	}
 	baton__dropping_end(&dropping);
 	if (baton__timer_owner_waits(next))
 		baton__timer_tell(timer);

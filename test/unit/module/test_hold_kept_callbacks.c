@@ -2,15 +2,18 @@
 /* A hold that outlives the hook, the callback, or the module's function that has taken it. */
 #include "hold_kept.h"
 
+#include <baton/board.h>
 #include <baton/epoch.h>
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
 #include <baton/parallel.h>
 #include <baton/registry.h>
+#include <baton/suspend.h>
 #include <baton/timer.h>
 #include <baton/timers.h>
 #include <baton/trigger.h>
 #include <baton/undo.h>
+#include <baton/watchdog.h>
 
 #include "../parts.h"
 
@@ -184,7 +187,13 @@ static int keep_in_timer(struct baton_timer *timer)
 	return 0;
 }
 
-static void in_timer(void)
+static void keep_in_dropped(struct baton_timer *timer, int error)
+{
+	keep();
+}
+
+/* A timer that has expired. `refused`: its resource is closed. */
+static void expire(bool refused)
 {
 	static struct baton_timer timer;
 	struct baton_timers *timers;
@@ -193,9 +202,22 @@ static void in_timer(void)
 	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                         &timers) == 0);
 	baton_timer_init(&timer, timers, &other, keep_in_timer);
+	baton_timer_set_dropped(&timer, keep_in_dropped);
 	MUST(baton_timer_arm_after(&timer, 1) == 0);
+	if (refused)
+		MUST(baton_resource_close(&other) == 0);
 	BATON_IGNORE(baton_timers_advance(timers, BATON_SECOND));
 	BATON_IGNORE((baton_call)(&other, nothing, NULL, NULL));
+}
+
+static void in_timer(void)
+{
+	expire(false);
+}
+
+static void in_timer_refused(void)
+{
+	expire(true);
 }
 
 static int keep_in_trigger(struct baton_trigger *trigger, uint64_t fires)
@@ -312,6 +334,31 @@ static void in_visit(void)
 	BATON_IGNORE(baton_registry_walk(registry, keep_in_visit, NULL));
 }
 
+static sem_t told;
+
+static void keep_in_report(const struct baton_stuck *stuck, void *arg)
+{
+	keep();
+	gate_open(&told);
+}
+
+static void in_report(void)
+{
+	struct baton_watchdog_options options = {.limit_ns = 1, .report = keep_in_report};
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_watchdog *watchdog;
+
+	begin(NULL);
+	gate_init(&told);
+	MUST(baton_board_create(NULL, &options.board) == 0);
+	MUST(baton_board_join(options.board, &other, NULL, NULL) == 0);
+	MUST(baton_resource_suspend(&other, &suspension) == 0);
+	MUST((baton_submit)(&other, &plain) == 0);
+	MUST(baton_watchdog_create(&options, &watchdog) == 0);
+	gate_pass(&told);
+	baton_watchdog_destroy(watchdog);
+}
+
 static const struct mistake mistakes[] = {
 	ROW(in_batch_begin),
 	ROW(in_batch_end),
@@ -327,12 +374,14 @@ static const struct mistake mistakes[] = {
 	ROW(in_job),
 	ROW(in_job_cancelled),
 	ROW(in_timer),
+	ROW(in_timer_refused),
 	ROW(in_trigger),
 	ROW(in_fan_out),
 	ROW(in_parallel_loop),
 	ROW(in_reader),
 	ROW(in_reclaim),
 	ROW(in_undo),
+	ROW(in_report),
 	{in_visit, "baton_hold: "}, /* the checked library names the section of the walk */
 };
 
