@@ -47,6 +47,23 @@ SIM_VERB(in_shared, SIM_OK)
 	return 0;
 }
 
+static SIM_UNSEEN void check_alone(void)
+{
+	if (topic->reading != 1)
+		sim_fail("another reader runs beside the shared hold");
+}
+
+SIM_VERB(in_shared_alone, SIM_OK)
+{
+	int changes = topic->changes;
+
+	check_alone();
+	sim_point();
+	check_alone();
+	sim_require(topic->changes == changes);
+	return 0;
+}
+
 SIM_VERB(unshares, SIM_OK)
 {
 	sim_reading_end(topic);
@@ -99,7 +116,8 @@ SIM_SCRIPT(hold_shared_bound, 1, "limit 0: the executor's thread alone, and as a
 
 SIM_SCRIPT(hold_shared_hooks, 1, "with hooks, shared holds come one after the other",
            "hooks; readers; queued a"
-           "| A: shares 0; in_shared; unshares 0 | B: shares 1; in_shared; unshares 1")
+           "| A: shares 0; in_shared_alone; unshares 0"
+           "| B: shares 1; in_shared_alone; unshares 1")
 
 SIM_SCRIPT(hold_shared_party, 2, "a worker takes readers along, and grants holds among them",
            "readers; reads b c"
