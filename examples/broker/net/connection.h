@@ -69,7 +69,6 @@ struct connection {
 	bool ousted;     /* to be closed at the end of this turn */
 	bool deaf;       /* can be written no more, see output.c */
 	bool gone;       /* its socket is closed */
-	bool parting;    /* the same, while it was dirty: its reference ends with this turn */
 	bool overdue;    /* its deadline has passed: judged at the end of this turn */
 	const char *why; /* why it is closed; NULL: the client wanted it */
 	struct tls *tls; /* NULL: plain */
@@ -78,6 +77,7 @@ struct connection {
 	bool paused;          /* its socket is not read, see above */
 	bool more;            /* has had its share of this turn; is read on in the next one */
 	bool resumed;         /* is read again at the end of this turn */
+	bool parting;         /* gone while it was dirty: its reference ends with this turn */
 	unsigned char *input; /* the beginning of a packet whose end has not come yet */
 	size_t input_size;
 	size_t input_capacity;

@@ -105,9 +105,9 @@ struct session {
 	struct baton_resource_stats *stats; /* these, or those on the board */
 	struct env *env;
 	struct clients *clients;
+	uint64_t id;         /* in the store; 0: it is not kept there */
 	uint32_t references; /* atomic */
 	bool clean;
-	uint64_t id; /* in the store; 0: it is not kept there */
 
 	/* Under the session's own baton. */
 	bool ended;
