@@ -16,6 +16,7 @@
 #include "core/close.h"
 #include "core/kind.h"
 #include "core/context.h"
+#include "core/guard.h"
 #include "core/stats.h"
 #include "core/stay.h"
 #include "core/submit.h"
@@ -421,6 +422,7 @@ void baton__bound_look(struct baton_resource *resource)
 	const struct baton_bound_config *config = bound->_config;
 	void (*mark)(struct baton_resource * resource, void *arg);
 	struct amount waiting;
+	uintptr_t top;
 
 	if (!(config->tasks_high || config->bytes_high))
 		return;
@@ -445,8 +447,10 @@ void baton__bound_look(struct baton_resource *resource)
 	}
 	if (!mark)
 		return;
+	top = baton__self->top;
 	baton__context_begin(resource);
 	mark(resource, config->arg);
+	baton__guard_returned(top);
 	baton__context_end(resource);
 }
 

@@ -3,6 +3,7 @@
 #include "hold_kept.h"
 
 #include <baton/board.h>
+#include <baton/bound.h>
 #include <baton/epoch.h>
 #include <baton/fan_out.h>
 #include <baton/hooks.h>
@@ -313,6 +314,48 @@ static void in_undo(void)
 	submits(undoes, NULL);
 }
 
+static void keep_at_mark(struct baton_resource *resource, void *arg)
+{
+	keep();
+}
+
+/* The next function that the runner enters keeps nothing: it must not be entered. */
+static int says_entered(struct baton_task *task)
+{
+	MUST(!"entered above a hold that was kept");
+	return 0;
+}
+
+static void passes_mark(const struct baton_bound_config *config)
+{
+	static struct baton_bound bound;
+	struct baton_hold first = BATON_HOLD_INIT;
+	struct baton_task task = BATON_TASK_INIT(says_entered, NULL);
+
+	begin(NULL);
+	baton_bound_init(&bound, config);
+	baton_resource_set_bound(&other, &bound);
+	MUST((baton_hold)(&other, &first) == 0);
+	MUST((baton_submit)(&other, &task) == 0);
+	BATON_IGNORE((baton_release)(&first));
+}
+
+static void in_high(void)
+{
+	static const struct baton_bound_config config = {
+		.tasks_max = 8, .tasks_high = 1, .high = keep_at_mark};
+
+	passes_mark(&config);
+}
+
+static void in_low(void)
+{
+	static const struct baton_bound_config config = {
+		.tasks_max = 8, .tasks_high = 1, .low = keep_at_mark};
+
+	passes_mark(&config);
+}
+
 struct object {
 	struct baton_registry_entry entry;
 };
@@ -382,6 +425,8 @@ static const struct mistake mistakes[] = {
 	ROW(in_reclaim),
 	ROW(in_undo),
 	ROW(in_report),
+	ROW(in_high),
+	ROW(in_low),
 	{in_visit, "baton_hold: "}, /* the checked library names the section of the walk */
 };
 
