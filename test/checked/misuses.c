@@ -140,6 +140,7 @@ static const struct row {
 	ROW(section_call, "baton_call: was called in a section"),
 	ROW(section_call_with, "baton_call_with: was called in a section"),
 	ROW(section_hold, "baton_hold: was called in a section"),
+	ROW(section_hold_shared, "baton_hold_shared: was called in a section"),
 	ROW(section_hold_many, "baton_hold_many: was called in a section"),
 	ROW(section_future, "a wait: was called in a section"),
 	ROW(section_any, "a wait: was called in a section"),

@@ -85,6 +85,7 @@ void suspended_at_exit(void);
 void section_call(void);
 void section_call_with(void);
 void section_hold(void);
+void section_hold_shared(void);
 void section_hold_many(void);
 void section_future(void);
 void section_any(void);

@@ -33,6 +33,15 @@ void section_hold(void)
 	BATON_IGNORE(baton_hold(&topic, &hold));
 }
 
+void section_hold_shared(void)
+{
+	struct baton_readers readers = BATON_READERS_INIT(&topic);
+	struct baton_shared_hold hold = BATON_SHARED_HOLD_INIT;
+
+	enter();
+	BATON_IGNORE(baton_hold_shared(&readers, &hold));
+}
+
 void section_hold_many(void)
 {
 	struct baton_hold holds[2] = {BATON_HOLD_INIT, BATON_HOLD_INIT};
