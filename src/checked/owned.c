@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of what the library allocates: pools, executors, wheels, limbos, boards, watchdogs. */
+/* The checks of what the library allocates: pools, executors, wheels, limbos, boards, watchdogs,
+ * fan-outs. */
 #include "checked/owned.h"
 
 #include "checked/records.h"

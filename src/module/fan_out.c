@@ -88,6 +88,7 @@ static size_t index_of(const struct baton_fan_out *fan_out, const struct item *i
 
 BATON_EXPORT struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
 	/* Relaxed: the caller has a reference, so no thread frees the fan-out meanwhile. */
 	BATON_REQUIRE(add_relaxed(&fan_out->references, 1) & ~COUNTDOWN, NO_REFERENCE);
 	return fan_out;
@@ -102,13 +103,16 @@ static uint32_t drop_reference(struct baton_fan_out *fan_out, uint32_t reference
 
 	/* [fan_out.reference] acquire, by the same operation: the use by other threads; pairs with
 	 * [fan_out.reference] above, in theirs */
-	if (before == reference)
+	if (before == reference) {
+		BATON__CHECKED(ended(fan_out, NULL, "baton_fan_out_unref"));
 		free(fan_out);
+	}
 	return before;
 }
 
 BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
 	BATON_REQUIRE(drop_reference(fan_out, 1) & ~COUNTDOWN, NO_REFERENCE);
 }
 
@@ -314,6 +318,7 @@ static struct baton_fan_out *create_fan_out(struct baton_resource *const *resour
 		item->future._state = BATON__FUTURE_CHAINED;
 		item->future._continuations = &item->continuation;
 	}
+	BATON__CHECKED(made(fan_out, NULL, "baton_fan_out_submit"));
 	return fan_out;
 }
 
@@ -407,6 +412,8 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 
 BATON_EXPORT int baton_fan_out_wait_until(struct baton_fan_out *fan_out, uint64_t deadline_ns)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
+
 	int error;
 
 	/* The submit is further down this thread's stack, and would never submit its other items.
@@ -435,11 +442,14 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out)
 
 BATON_EXPORT struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
 	return &fan_out->promise;
 }
 
 BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
+
 	/* Relaxed: a thread that has seen the promise complete has the outcome by fan_out.item and
 	 * the promise. */
 	uint64_t first = load_relaxed(&fan_out->first);
@@ -457,6 +467,7 @@ BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_
 
 BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
 	BATON_REQUIRE(index < fan_out->count, "there is no such item");
 	return baton_future_status(
 		&item_at((struct baton_fan_out *)(uintptr_t)fan_out, index)->future);
@@ -465,6 +476,8 @@ BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, 
 BATON_EXPORT void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
                                            struct baton_fan_out_stats *copy)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
+
 	/* Relaxed, all: as in status. `left` may count the submitter, which is no item. */
 	uint32_t left = load_relaxed(&fan_out->left);
 
@@ -476,6 +489,8 @@ BATON_EXPORT void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
 
 BATON_EXPORT int baton_fan_out_cancel(struct baton_fan_out *fan_out)
 {
+	BATON__CHECKED(owned(fan_out, __func__));
+
 	uint32_t running = 0;
 
 	if (baton_future_is_complete(&fan_out->promise))

@@ -85,6 +85,8 @@ static const struct row {
             "baton_watchdog_destroy: ", "was ended by baton_watchdog_destroy"),
 	ROW(registry_destroyed_twice, "is no resource any more"),
 	ROW(future_given_back_twice, "baton_future_unref: there is no reference left"),
+	ROW(fan_out_given_back_twice, "baton_fan_out_unref: ", "was ended by baton_fan_out_unref"),
+	ROW(fan_out_after_its_end, "baton_fan_out_cancel: ", "was ended by baton_fan_out_unref"),
 	ROW(handed_to_a_dead_executor, "baton_submit: \"topic/7\" is handed off to an executor",
             "baton_manual_destroy has ended", "close and await the resource before"),
 	ROW(job_without_function, "baton_pool_submit: the job has no function",

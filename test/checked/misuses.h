@@ -65,6 +65,8 @@ void board_destroyed_twice(void);
 void watchdog_destroyed_twice(void);
 void registry_destroyed_twice(void);
 void future_given_back_twice(void);
+void fan_out_given_back_twice(void);
+void fan_out_after_its_end(void);
 void handed_to_a_dead_executor(void);
 void job_without_function(void);
 void timer_without_function(void);

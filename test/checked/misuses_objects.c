@@ -97,6 +97,41 @@ void future_given_back_twice(void)
 	baton_future_unref(future);
 }
 
+static int item_nothing(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)arg;
+	(void)index;
+	return 0;
+}
+
+/* So large that malloc() gives its memory back to the system. */
+#define ITEMS 10000
+
+static struct baton_fan_out *fan_out_given_back(void)
+{
+	static struct baton_resource *resources[ITEMS];
+	const struct baton_fan_out_options options = {.fn = item_nothing};
+	struct baton_fan_out *fan_out;
+
+	for (size_t i = 0; i < ITEMS; i++)
+		resources[i] = &topic;
+	if (baton_fan_out_submit(resources, ITEMS, &options, &fan_out))
+		abort();
+	baton_fan_out_unref(fan_out);
+	return fan_out;
+}
+
+void fan_out_given_back_twice(void)
+{
+	baton_fan_out_unref(fan_out_given_back());
+}
+
+void fan_out_after_its_end(void)
+{
+	(void)baton_fan_out_cancel(fan_out_given_back());
+}
+
 void handed_to_a_dead_executor(void)
 {
 	topic_on_manual();
