@@ -96,11 +96,14 @@ static void case_end(const struct sort *sort)
 		BATON_IGNORE(baton_timer_stop(&one.timer).met);
 		MUST(baton_timers_destroy(one.timers) == 0);
 	}
-	resource_end(&one.resource);
 	if (one.board) {
+		MUST(baton_resource_close(&one.resource) == 0);
+		MUST(baton_resource_await(&one.resource) == 0);
 		baton_board_leave(one.board, &one.resource);
-		baton_board_destroy(one.board);
 	}
+	resource_end(&one.resource);
+	if (one.board)
+		baton_board_destroy(one.board);
 	baton_manual_destroy(one.manual);
 }
 
