@@ -5,6 +5,8 @@
  */
 #include "stop_kinds.h"
 
+#include "core/word.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,7 +65,9 @@ static void queue(struct subject *subject)
 {
 	occupy_later(&fix.occupant, &fix.resource);
 	subject->kind->want(subject);
-	while (resource_counts(&fix.stats).submitted < 2)
+	/* A task is counted before it is in the queue, and a close between the two refuses it. */
+	while (resource_counts(&fix.stats).submitted < 2 ||
+	       !baton__word_newest(baton__word(&fix.resource)))
 		(void)sched_yield();
 	meanwhile();
 }
