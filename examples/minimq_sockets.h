@@ -52,7 +52,7 @@ struct output {
  */
 void sockets_run(unsigned short port, size_t size);
 
-/* Memory that is zero. The program ends if there is none. Any thread. */
+/* Returns memory that is set to zero. Ends the program if no memory is left. Any thread. */
 void *allocate(size_t size);
 
 /* send and write take the output. Any thread sends; the write is a task of the connection. */

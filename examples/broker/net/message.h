@@ -74,11 +74,11 @@ void message_acknowledge(struct message *message);
  *   ------------------------+------------------------------+-------------------------------------
  *   a session, a message    | due: the SUBSCRIBE that it   | -
  *                           | waits for; 0: it is live     |
- *   a session's queue       | due, as above                | order: 0, or as below when it is sent
- *                           |                              | again
+ *   a session's queue       | due: as to a session         | order: of its entry (inflight.h), if
+ *                           |                              | it was sent before; else 0
  *   a session, the broker's | epoch: of the connection     | ask: the number of the SUBSCRIBE that
  *   own                     | that it is for               | a SUBACK answers; 0: another packet
- *   the store               | epoch, as above              | order
+ *   the store               | epoch: of the connection     | order: as to a connection
  *   a connection            | connection                   | order: QoS 1 and 2, see inflight.h;
  *                           |                              | else 0
  */

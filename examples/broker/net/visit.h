@@ -43,7 +43,10 @@ struct visit {
 void visit_init(struct loop *loop);
 void visit_begin(struct loop *loop);
 
-/* At the end of a turn: runs what this turn has brought to sleeping loops, and wakes the others. */
+/*
+ * At the end of a turn, in which this loop has submitted tasks to other loops: runs the tasks of
+ * those that sleep, and wakes those that do not.
+ */
 void visit_others(struct loop *loop);
 
 /* Sleeps until there is something to do, if there is nothing now. Others may visit meanwhile. */

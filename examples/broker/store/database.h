@@ -85,7 +85,7 @@ typedef void (*database_found_fn)(void *arg, const struct database_record *recor
 int database_read(struct database *database, enum database_statement statement,
                   database_found_fn found, void *arg);
 
-/* The one number of a read; 0: there is none. */
+/* Runs a read that finds one number at most, and returns the number, or 0. */
 int64_t database_number(struct database *database, enum database_statement statement);
 
 /* The last error, in words. */

@@ -103,7 +103,10 @@ static int store_commit(struct store *store)
 	return 0;
 }
 
-/* Frees the writes that nobody waits for; the others are told when this batch has ended. */
+/*
+ * Frees the writes without a `done`. A write with one is freed by its `done`, which is called when
+ * this batch has ended.
+ */
 static void store_forget_writes(struct store *store)
 {
 	struct store_write *next = store->first, *write;

@@ -146,7 +146,7 @@ int baton__redis_ready(struct baton_redis *redis);
 
 bool baton__redis_is_name(const char *name);
 bool baton__redis_is_lease(uint64_t ns);
-/* What does not pass baton__redis_is_name(). */
+/* The text of an error: baton__redis_is_name() has refused a name. */
 #define BATON__REDIS_NO_NAME(what) what " is not 1 to 63 letters, digits or \"._-\""
 #define BATON__REDIS_UNKNOWN "a word of _reserved is not zero"
 #define BATON__REDIS_NO_LEASE "the lease is shorter than 50 ms, or longer than a day"

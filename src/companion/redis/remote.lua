@@ -179,7 +179,8 @@ local function add_watched(watched, r, kind, node)
 	end
 end
 
--- The nodes that own most begin to give now; the others at their next renewal.
+-- Tells the nodes that own most partitions to give some away now. The other nodes find out at their
+-- next renewal.
 local function tell_largest(r, node)
 	for _, other in ipairs(call('ZREVRANGE', r .. ':shares', 0, WATCHED - 1)) do
 		if other ~= node then
