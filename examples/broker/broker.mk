@@ -33,12 +33,13 @@ check-broker: build/broker/e2e build/broker/disk.so $(BROKER) $(TOP) | build/dep
 	$(Q)$(MQTTJS)
 	$(Q)TEST_ARGS='$(E2E_ARGS)' test/run.sh $@ $<
 
-deep-broker: build/broker/e2e build/broker/disk.so $(BROKER) \
-		## the broker's store: all stories with one; struck at each call; restarts
+deep-broker: build/broker/e2e build/broker/disk.so $(BROKER) build/broker_bench/load \
+		## the broker with a store: all stories; struck at each call; restarts; a soak
 	$(Q)$(RM) -r build/e2e-store
 	$(Q)TEST_ARGS='--broker test/broker/stored.sh' test/run.sh $@-stories $<
 	$(Q)E2E_DEEP=1 TEST_ARGS="--filter disk_*" test/run.sh $@-kills $<
 	$(Q)test/broker/restart.sh
+	$(Q)test/broker/soak.sh
 
 # What it gives back must not wait in the quarantine: some stories measure its memory.
 check-broker-asan: build/broker/e2e build/asan/examples/broker/broker ## under AddressSanitizer
