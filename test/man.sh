@@ -23,6 +23,13 @@ pages=$(cd "$manual" && grep -L '^[.]so ' man1/*.1 man3/*.3 man7/*.7)
 # shellcheck disable=SC2086 # words, on purpose
 (cd "$manual" && mandoc -T lint -W warning $pages) || complain "mandoc complains, see above"
 
+# groff's man(1) makes tables of a page alone whose first line asks for it; mandoc of any page.
+# shellcheck disable=SC2086 # words, on purpose
+for page in $(cd "$manual" && grep -l '^[.]TS' $pages); do
+	head -n 1 "$manual/$page" | grep -qx "'.\" t" ||
+		complain "$page has a table, and does not begin with '\\\" t"
+done
+
 for name in $(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $maps); do
 	grep -q "extern .*[(][*]$name[)]" src/*/*.h src/*/*/*.h && continue # not public
 	case $name in

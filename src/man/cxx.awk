@@ -64,6 +64,7 @@ END {
 	header = name ".hpp"
 	page = out "/man7/baton-cxx-" name ".7"
 	printf "" >page
+	put("'\\\" t")
 	put(".\\\" Generated from include/baton/" header)
 	put(".Dd " date)
 	put(".Dt BATON\\-CXX\\-" toupper(name) " 7")
