@@ -232,7 +232,7 @@ MAN_PAGES = $(addprefix man,$(shell \
 	$(patsubst include/baton/%.hpp,7/baton-cxx-%.7,$(filter-out %/callable.hpp,\
 	$(filter include/baton/%,$(CXX_HEADERS)))))
 EXAMPLES_OF_ONE_FILE := $(filter-out examples/minimq%,$(wildcard examples/check.h \
-	examples/*.c examples/features/*.c examples/tutorial/*.c))
+	examples/*.c examples/features/*.c examples/features/README.md examples/tutorial/*.c))
 # $1: files; $2: the folder that they lie below; $3: the folder that they are installed below.
 into = $(foreach f,$1,$f:$(f:$2/%=$3/%))
 INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
