@@ -45,8 +45,9 @@ MAKEFLAGS += --no-builtin-rules
 
 Q := $(if $(filter-out 0,$(V)),,@)
 say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
-# Does the compiler find a header?
-has = $(shell printf '\043include <$1>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+# Does the compiler find a header? $2, if given: and the linker these libraries, of its machine?
+has = $(shell printf '\043include <$1>\nint main(void) {return 0;}\n' | \
+	$(CC) $(if $2,$(CFLAGS) $(LDFLAGS),-E) -o /dev/null -x c - $2 >/dev/null 2>&1 && echo yes)
 
 # Does the C++ compiler find Asio?
 HAVE_ASIO := $(shell printf '\043if __has_include(<boost/asio.hpp>)\nyes\n\043endif\n' | \
@@ -225,7 +226,8 @@ SHARED := $(call shared_files,build/libbaton)
 
 # What is installed, and where to: install and uninstall both go by this list.
 PC_FILES = build/pkgconfig/baton.pc $(COMPANIONS_MADE:%=build/pkgconfig/baton-%.pc)
-CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
+CMAKE_FILES = $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake \
+	$(COMPANIONS_MADE:%=components/%.cmake))
 MAN_PAGES = $(addprefix man,$(shell \
 	awk -v list=1 $(patsubst %,-f src/man/%.awk,pages header types text errors) \
 	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))) \
@@ -250,17 +252,18 @@ INSTALLED = $(call into,$(HEADERS) $(CXX_HEADERS),include,$(INCLUDEDIR)) \
 	$(call into,$(MAN_PAGES:%=build/man/%),build/man,$(MANDIR))
 
 # ---- Library ----
-all: build/libbaton.a $(SHARED) $(CMAKE_FILES) \
-	build/man/made ## the libraries, baton.pc, the CMake files, the manual, the tools
+all: build/libbaton.a $(SHARED) \
+	build/man/made ## the libraries, their .pc and CMake files, the manual, the tools
 
 $(call archive,libbaton.a,$(SOURCES),$(filter-out build/checked,$(VARIANTS)))
 $(call shared,build/libbaton,$(SOURCES:%.c=build/%.o),src/baton.map,$$(NODELETE),$(LIBS))
 
 # @NAME@ in FILE.in is the variable's value.
 SUBSTITUTED := VERSION SOVERSION PREFIX INCLUDEDIR LIBDIR CHECKEDDIR TSANDIR LIBS REDIS_LIBS
-substitute = sed $(foreach v,$(SUBSTITUTED),-e 's|@$v@|$($v)|g') $(@:build/%=src/%.in)
+substitute = sed $(foreach v,$(SUBSTITUTED),-e 's|@$v@|$(strip $($v))|g') $(@:build/%=src/%.in)
+# Below ${prefix} where they are: a program may set it by --define-variable, or --define-prefix.
 build/pkgconfig/%: FORCE
-	$(call keep,$(substitute))
+	$(call keep,$(substitute) | sed 's|^\([a-z]*\)=$(PREFIX)/|\1=$${prefix}/|')
 build/cmake/%: FORCE
 	$(call keep,$(substitute))
 
@@ -286,7 +289,7 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 include src/top/top.mk examples/broker/broker.mk \
 	examples/examples.mk $(foreach c,$(COMPANIONS),src/companion/$c/$c.mk) \
 	src/checked/checked.mk test/bench/bench.mk test/checks.mk test/fuzz/fuzz.mk
-all: $(TOP) $(BATON_QUEUE) $(PC_FILES) $(call companion_made,$(COMPANIONS_MADE))
+all: $(TOP) $(BATON_QUEUE) $(PC_FILES) $(CMAKE_FILES) $(call companion_made,$(COMPANIONS_MADE))
 
 # ---- What all variants have ----
 define variant
@@ -444,7 +447,7 @@ check-upgrade: | build/deps/build ## programs of 0.2: what changes does not comp
 	$(Q)CC='$(CC)' test/upgrade/check.sh
 
 check-install: all | build/deps/test ## install, build the README's example, uninstall
-	$(Q)MAKE='$(MAKE)' CC='$(CC)' CXX='$(CXX)' test/install.sh
+	$(Q)MAKE='$(MAKE)' CC='$(CC)' CXX='$(CXX)' test/install/check.sh
 
 tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: what can be checked
 	$(Q)test/tidy.sh
@@ -480,7 +483,9 @@ install: all ## to PREFIX (/usr/local), below DESTDIR
 
 uninstall: ## the same list, backwards
 	$(Q)set -e; for pair in $(INSTALLED); do rm -f "$(DESTDIR)$${pair#*:}"; done; \
-		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" "$(DESTDIR)$(LIBDIR)/cmake/baton" \
+		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" \
+			"$(DESTDIR)$(LIBDIR)/cmake/baton/components" \
+			"$(DESTDIR)$(LIBDIR)/cmake/baton" \
 			"$(DESTDIR)$(CHECKEDDIR)" "$(DESTDIR)$(TSANDIR)" \
 			"$(DESTDIR)$(DATADIR)"/examples/* "$(DESTDIR)$(DATADIR)/examples" \
 			"$(DESTDIR)$(DATADIR)" \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # baton-top, which is built where ncurses is, and its check.
-TOP := $(if $(call has,ncurses.h),build/baton-top)
+TOP := $(if $(call has,ncurses.h,-lncurses),build/baton-top)
 
 $(call program,baton-top,$(wildcard src/top/*.c) libbaton.a,-lncurses)
 $(foreach p,subject history,$(call program,test/top/$p,test/top/$p.c libbaton.a))

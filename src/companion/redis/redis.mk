@@ -2,9 +2,8 @@
 # libbaton-redis, which is made, and installed, where hiredis is; its examples, tests, benchmarks.
 REDIS_SOURCES := $(wildcard src/companion/redis/*.c)
 # Later releases of hiredis have TLS, in a library of its own.
-REDIS_LIBS := -lhiredis $(if $(wildcard /usr/include/hiredis/hiredis_ssl.h),\
-	-lhiredis_ssl -lssl -lcrypto)
-HAVE_REDIS := $(call has,hiredis/hiredis.h)
+REDIS_LIBS := -lhiredis $(if $(call has,hiredis/hiredis_ssl.h),-lhiredis_ssl -lssl -lcrypto)
+HAVE_REDIS := $(call has,hiredis/hiredis.h,-lhiredis)
 
 # The server's functions, as a C file.
 REDIS_FUNCTIONS := $(addprefix src/companion/redis/,queue.lua remote.lua names.lua)
