@@ -23,12 +23,6 @@
 #define LOGIN_NICE 10
 #define LOGIN_USER_LOGGED 128 /* bytes of a user's name in the log */
 
-enum login_code { /* return codes of CONNACK, 3.2.2.3 */
-	          LOGIN_UNAVAILABLE = 3,
-	          LOGIN_BAD_PASSWORD = 4,
-	          LOGIN_NOT_AUTHORISED = 5,
-};
-
 enum login_verdict {
 	LOGIN_GOOD,
 	LOGIN_BAD,
@@ -59,14 +53,8 @@ static int login_admit(struct connection *connection)
 	return 1;
 }
 
-static int login_refuse(struct connection *connection, enum login_code code, const char *why)
+static int login_refuse(struct connection *connection, enum why why)
 {
-	unsigned char connack[4];
-	struct packet *packet =
-		packet_create_own(connack, codec_put_connack(connack, false, (uint8_t)code));
-
-	if (packet != NULL)
-		output_append(connection, packet);
 	connection->why = why;
 	return -EACCES;
 }
@@ -108,16 +96,15 @@ static void login_tell(struct connection *connection, const struct login *login)
 		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "user \"%.*s\": wrong name or password",
 		         user.size < LOGIN_USER_LOGGED ? (int)user.size : LOGIN_USER_LOGGED,
 		         user.bytes);
-		login_refuse(connection, LOGIN_BAD_PASSWORD, WHY_WRONG_PASSWORD);
+		connection_fail(connection, WHY_WRONG_PASSWORD);
 		break;
 	case LOGIN_TOO_MANY:
-		login_refuse(connection, LOGIN_UNAVAILABLE, WHY_MAX_LOGINS);
+		connection_fail(connection, WHY_MAX_LOGINS);
 		break;
-	case LOGIN_UNCHECKED: /* a shutdown does not make a password wrong: no CONNACK */
-		connection->why = WHY_SHUTDOWN;
+	case LOGIN_UNCHECKED:
+		connection_fail(connection, WHY_SHUTDOWN);
 		break;
 	}
-	connection_close(connection);
 }
 
 /* On the loop's thread, with the verdict. */
@@ -251,13 +238,14 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 
 	if (options->password_file == NULL || codec_connect(frame, &connect) != 0)
 		return login_admit(connection); /* protocol.c finds what is wrong with it */
+	connection->version = 4;
 	if (connect.user_name.bytes == NULL)
 		return options->anonymous
 		               ? login_admit(connection)
-		               : login_refuse(connection, LOGIN_NOT_AUTHORISED, WHY_ANONYMOUS);
+		               : login_refuse(connection, WHY_ANONYMOUS);
 	if (connect.password.bytes == NULL ||
 	    memchr(connect.password.bytes, '\0', connect.password.size) != NULL)
-		return login_refuse(connection, LOGIN_BAD_PASSWORD, WHY_NO_PASSWORD);
+		return login_refuse(connection, WHY_NO_PASSWORD);
 	return login_start(connection, connect.user_name, connect.password);
 }
 

@@ -107,12 +107,9 @@ static int answer_only(struct connection *connection, const struct codec_publish
 	return 1;
 }
 
-static int refuse(struct connection *connection, uint8_t return_code, const char *why)
+static int refuse(struct connection *connection, enum why why)
 {
-	unsigned char bytes[4];
-
 	connection->why = why;
-	reply(connection, bytes, codec_put_connack(bytes, false, return_code));
 	return -ECONNRESET;
 }
 
@@ -126,24 +123,25 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return -EPROTO;
 	}
 	status = codec_connect(frame, &connect);
-	if (status == -EPROTONOSUPPORT)
-		return refuse(connection, 1, WHY_VERSION);
 	if (status == -EPFNOSUPPORT) {
 		/* 3.1.2-1: a client of another protocol would not understand a CONNACK. */
 		connection->why = WHY_PROTOCOL;
 		return -EPROTO;
 	}
+	connection->version = 4;
+	if (status == -EPROTONOSUPPORT)
+		return refuse(connection, WHY_VERSION);
 	if (status != 0)
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)
-		return refuse(connection, 2, WHY_NO_ID);
+		return refuse(connection, WHY_NO_ID);
 	if (!connect.clean && store_refuses(broker_of(connection)->env.store))
-		return refuse(connection, 3, WHY_STORE);
+		return refuse(connection, WHY_STORE);
 	/* One and a half times the keep-alive, 3.1.2.10; 0: the client may be silent. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
 	if (connect.will.topic.size > 0 && names_own(connect.will.topic))
 		log_line(LOG_LEVEL_WARNING, connect.client_id, "a will is refused: %s",
-		         WHY_OWN_TOPIC);
+		         why_text(WHY_OWN_TOPIC));
 	else if (connect.will.topic.size > 0)
 		status = will_make(connection, &connect.will);
 	if (status == 0)
@@ -190,10 +188,8 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	if (status != 0)
 		return status;
 	connection->loop->stats.messages_in++;
-	if ((packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store)) {
-		connection->why = WHY_STORE;
-		return -ECONNRESET;
-	}
+	if ((packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store))
+		return refuse(connection, WHY_STORE);
 	if (packet.qos == 2) {
 		status = received_add(&connection->session->received, packet.packet_id);
 		if (status == 0)
@@ -205,7 +201,7 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	if (names_own(packet.topic)) {
 		if (!connection->told_own)
 			log_line(LOG_LEVEL_WARNING, connection->session->client_id,
-			         "a message is refused: %s", WHY_OWN_TOPIC);
+			         "a message is refused: %s", why_text(WHY_OWN_TOPIC));
 		connection->told_own = true;
 		return answer_only(connection, &packet, false);
 	}

@@ -206,9 +206,9 @@ static int connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 	return 0;
 }
 
-void connection_kick(struct connection *connection, const char *why)
+void connection_kick(struct connection *connection, enum why why)
 {
-	const char *first = NULL;
+	enum why first = WHY_NONE;
 
 	/* Relaxed: the trigger orders it. */
 	(void)cas_relaxed(&connection->kicked, &first, why);
@@ -255,18 +255,19 @@ static void connection_closed(uv_handle_t *handle)
 
 static void connection_log_end(const struct connection *connection)
 {
-	const bool fault = connection->why != NULL && !connection->loop->stopping;
+	const bool fault = connection->why != WHY_NONE && !connection->loop->stopping;
 	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
-	const char *why = connection->why != NULL ? connection->why : "by the client";
 	const struct slice id = connection->loop->calls->client_id(connection);
-	const char *detail = connection->tls != NULL ? tls_reason(connection->tls) : NULL;
+	const char *detail = connection->why == WHY_NETWORK ? uv_strerror(connection->error)
+	                     : connection->tls != NULL      ? tls_reason(connection->tls)
+	                                                    : NULL;
 	char peer[80];
 
 	if (!log_wants(level))
 		return;
 	connection_peer(connection, peer, sizeof(peer));
-	log_line(level, id, "closed: %s%s%s; it was %s", why, detail != NULL ? ": " : "",
-	         detail != NULL ? detail : "", peer);
+	log_line(level, id, "closed: %s%s%s; it was %s", why_text(connection->why),
+	         detail != NULL ? ": " : "", detail != NULL ? detail : "", peer);
 }
 
 void connection_close(struct connection *connection)
@@ -280,7 +281,8 @@ void connection_close(struct connection *connection)
 	if (connection->announced)
 		connection->loop->stats.connected--;
 	connection_log_end(connection);
-	output_flush(connection); /* such as a CONNACK that refuses */
+	connection_farewell(connection);
+	output_flush(connection);
 	if (connection->tls != NULL && output_empty(connection)) {
 		tls_goodbye(connection->tls);
 		output_flush(connection);
@@ -289,11 +291,17 @@ void connection_close(struct connection *connection)
 	uv_close((uv_handle_t *)&connection->tcp, connection_closed);
 }
 
-void connection_fail(struct connection *connection, const char *why)
+void connection_fail(struct connection *connection, enum why why)
 {
-	if (connection->why == NULL)
+	if (connection->why == WHY_NONE)
 		connection->why = why;
 	connection_close(connection);
+}
+
+void connection_break(struct connection *connection, int error)
+{
+	connection->error = error;
+	connection_fail(connection, WHY_NETWORK);
 }
 
 static void connection_init(struct connection *connection, struct loop *loop, int fd)
@@ -340,7 +348,7 @@ int connection_open(struct loop *loop, int fd, bool tls)
 	else
 		status = input_start(connection);
 	if (status != 0)
-		connection_fail(connection, uv_strerror(status));
+		connection_break(connection, status);
 	else
 		connection_watch(connection);
 	if (log_wants(LOG_LEVEL_DEBUG)) {

@@ -36,6 +36,7 @@
 #include <baton/timer.h>
 #include <baton/trigger.h>
 
+#include "common/why.h"
 #include "net/message.h"
 #include "net/stranger.h"
 
@@ -70,7 +71,10 @@ struct connection {
 	bool deaf;       /* can be written no more, see output.c */
 	bool gone;       /* its socket is closed */
 	bool overdue;    /* its deadline has passed: judged at the end of this turn */
-	const char *why; /* why it is closed; NULL: the client wanted it */
+	bool greeted;    /* has had its CONNACK */
+	uint8_t version; /* of MQTT, as of its CONNECT; 0: not known */
+	enum why why;    /* why it is closed */
+	int error;       /* libuv's, of WHY_NETWORK */
 	struct tls *tls; /* NULL: plain */
 
 	/* input.c, stranger.c, deadline.c. */
@@ -123,7 +127,7 @@ struct connection {
 	uint64_t charges;                   /* atomic; CONNECTION_PAUSED in it, see charge.c */
 	uint64_t work; /* atomic: work that its messages cost others, in this turn */
 	uint64_t resume_cost;
-	const char *kicked; /* atomic: why */
+	enum why kicked; /* atomic */
 	struct baton_task resume;
 	struct baton_trigger kick;
 	struct baton_task end;
@@ -136,8 +140,11 @@ int connection_open(struct loop *loop, int fd, bool tls);
 /* Closes the socket; the connection is freed when its last charge has ended. */
 void connection_close(struct connection *connection);
 
-/* The same; `why` is for the log, and is never freed. */
-void connection_fail(struct connection *connection, const char *why);
+/* The same, and the client is told why (farewell.c). */
+void connection_fail(struct connection *connection, enum why why);
+
+/* The same, after an error of libuv's. */
+void connection_break(struct connection *connection, int error);
 
 /*
  * deadline.c. watch_init comes first. watch: the deadline may have changed. unwatch: the connection
@@ -208,8 +215,8 @@ void connection_send(struct connection *connection, struct packet *packet);
 /* The drain hook of its resource: tasks have run, so there may be something to write. */
 int connection_drained(struct baton_resource *resource);
 
-/* Any thread that holds a charge: closes it; `why` is for the log, and is never freed. */
-void connection_kick(struct connection *connection, const char *why);
+/* Any thread that holds a charge: closes it. */
+void connection_kick(struct connection *connection, enum why why);
 
 /* Any thread that holds a charge. full: a hint. */
 uint64_t connection_written(const struct connection *connection);
@@ -237,6 +244,9 @@ void answers_init(struct connection *connection);
 void answers_expect(struct connection *connection, struct packet *packet);
 void answers_ready(struct connection *connection, struct packet *packet);
 void answers_drop(struct connection *connection);
+
+/* farewell.c. The connection begins to close: appends what its client is told. */
+void connection_farewell(struct connection *connection);
 
 /*
  * output.c. cost: what a packet of the broker's own is charged with. push: appends a packet whose

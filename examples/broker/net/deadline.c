@@ -29,12 +29,12 @@ static const struct broker_options *options_of(const struct connection *connecti
 }
 
 /* What the client must do first, and by when. UINT64_MAX: nothing. */
-static uint64_t deadline_next(const struct connection *connection, const char **what)
+static uint64_t deadline_next(const struct connection *connection, enum why *what)
 {
 	const struct broker_options *options = options_of(connection);
 	uint64_t first = UINT64_MAX, at;
 
-	*what = NULL;
+	*what = WHY_NONE;
 	if (connection->writing > 0) {
 		first = connection->progressed + seconds(options->stuck_timeout);
 		*what = WHY_STUCK;
@@ -93,7 +93,7 @@ static int deadline_run(struct baton_timer *timer)
 void connection_judge(struct connection *connection)
 {
 	const uint64_t now = uv_now(&connection->loop->uv);
-	const char *what;
+	enum why what;
 
 	connection->overdue = false;
 	deadline_look(connection, now);
@@ -117,7 +117,7 @@ void connection_watch_init(struct connection *connection)
 
 void connection_watch(struct connection *connection)
 {
-	const char *what;
+	enum why what;
 	const uint64_t due = deadline_next(connection, &what);
 
 	if (due == UINT64_MAX)

@@ -96,11 +96,11 @@ static void input_fail(struct connection *connection, int status)
 {
 	if (status == -EPROTO || status == -EMSGSIZE)
 		connection->loop->stats.malformed++;
-	if (connection->why == NULL && status == -EPROTO)
+	if (connection->why == WHY_NONE && status == -EPROTO)
 		connection->why = WHY_MALFORMED;
-	else if (connection->why == NULL && status == -EMSGSIZE)
+	else if (connection->why == WHY_NONE && status == -EMSGSIZE)
 		connection->why = connection->admitted ? WHY_MAX_PACKET : WHY_MAX_CONNECT;
-	else if (connection->why == NULL && status == -ENOMEM)
+	else if (connection->why == WHY_NONE && status == -ENOMEM)
 		connection->why = WHY_NO_MEMORY;
 	connection_close(connection);
 }
@@ -240,8 +240,9 @@ static void input_end(struct connection *connection, int status)
 		return;
 	}
 	if (status != UV_EOF && status != UV_ECONNRESET)
-		connection->why = uv_strerror(status);
-	connection_close(connection);
+		connection_break(connection, status);
+	else
+		connection_close(connection);
 }
 
 static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)

@@ -143,7 +143,7 @@ int loop_accept(struct loop *loop, int fd, bool tls)
 	struct accept *accept = malloc(sizeof(*accept));
 
 	if (accept == NULL) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", WHY_NO_MEMORY);
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", why_text(WHY_NO_MEMORY));
 		close(fd);
 		return -ENOMEM;
 	}

@@ -153,7 +153,7 @@ static void output_consume(struct connection *connection, size_t size)
 static void output_fail(struct connection *connection, int status)
 {
 	if (status != UV_EPIPE && status != UV_ECONNRESET) {
-		connection_fail(connection, uv_strerror(status));
+		connection_break(connection, status);
 		return;
 	}
 	connection->deaf = true;

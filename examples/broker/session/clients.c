@@ -16,7 +16,6 @@
 #include "session/session.h"
 
 #define CLIENTS_SIZE_FIRST 64
-#define CLIENTS_UNAVAILABLE 3 /* CONNACK: server unavailable */
 
 static void *clients_malloc(size_t size)
 {
@@ -103,7 +102,7 @@ static void clients_replace(struct clients *clients, struct session *other, stru
 	void *replaced;
 
 	if (clients_enter(clients, session, &replaced) != 0) {
-		join_deny(join, CLIENTS_UNAVAILABLE, WHY_NO_MEMORY);
+		join_deny(join, WHY_NO_MEMORY);
 		return;
 	}
 	session->directed = join->number;
@@ -124,7 +123,7 @@ static int clients_run_join(struct baton_task *task)
 	if (other != NULL && !other->clean && !session->clean)
 		clients_go_on(other, join);
 	else if (!session->clean && clients->kept >= session->env->options.sessions_max)
-		join_deny(join, CLIENTS_UNAVAILABLE, WHY_MAX_SESSIONS);
+		join_deny(join, WHY_MAX_SESSIONS);
 	else
 		clients_replace(clients, other, join);
 	return 0;

@@ -43,7 +43,7 @@ static int join_run_end(struct baton_task *task)
 	struct connection *connection = join->connection;
 	unsigned char bytes[4];
 	struct packet *answer;
-	const char *why;
+	enum why why;
 
 	if (connection->closing) {
 		session_leave(join->session, 0);
@@ -53,13 +53,15 @@ static int join_run_end(struct baton_task *task)
 	connection->session = join->session;
 	connection->epoch = join->number;
 	why = join->why;
-	answer = why == NULL ? packet_create_own(bytes, codec_put_connack(bytes, join->present, 0))
-	                     : NULL;
+	answer = why == WHY_NONE
+	                 ? packet_create_own(bytes, codec_put_connack(bytes, join->present, 0))
+	                 : NULL;
 	free(join);
 	if (answer == NULL) {
-		connection_fail(connection, why != NULL ? why : WHY_NO_MEMORY);
+		connection_fail(connection, why != WHY_NONE ? why : WHY_NO_MEMORY);
 		return 0;
 	}
+	connection->greeted = true;
 	output_append(connection, answer);
 	connection_read_on(connection);
 	return 0;
@@ -82,24 +84,15 @@ static int join_run_deny(struct baton_task *task)
 {
 	struct join *join = baton_container_of(task, struct join, task);
 	struct connection *connection = join->connection;
-	unsigned char bytes[4];
-	struct packet *answer;
 
-	if (!connection->closing) {
-		answer = packet_create_own(bytes,
-		                           codec_put_connack(bytes, false, join->return_code));
-		if (answer != NULL)
-			output_append(connection, answer);
-		connection_fail(connection, join->why);
-	}
+	connection_fail(connection, join->why);
 	connection_release(connection, CONNECTION_REFERENCE);
 	free(join);
 	return 0;
 }
 
-void join_deny(struct join *join, uint8_t return_code, const char *why)
+void join_deny(struct join *join, enum why why)
 {
-	join->return_code = return_code;
 	join->why = why;
 	session_release(join->session);
 	hop(&join->connection->resource, &join->task, join_run_deny, "deny");

@@ -11,6 +11,8 @@
 
 #include <baton/task.h>
 
+#include "common/why.h"
+
 struct clients;
 struct codec_connect;
 struct connection;
@@ -22,10 +24,9 @@ struct join {
 	struct session *session;       /* counted; from step 4 on by the connection */
 	struct session *at;            /* the session that the join visits now; counted */
 	uint64_t number;
-	bool replaces;       /* it has ended a session that the store had */
-	bool present;        /* for the CONNACK: the session was there before */
-	uint8_t return_code; /* of a join that is denied */
-	const char *why;     /* it is closed instead of welcome; NULL: it is welcome */
+	bool replaces; /* it has ended a session that the store had */
+	bool present; /* for the CONNACK: the session was there before */
+	enum why why; /* it is closed instead of welcome; WHY_NONE: it is welcome */
 };
 
 /* An accepted CONNECT, on the connection's loop thread. Errors: -ENOMEM. */
@@ -38,7 +39,7 @@ void join_end(struct join *join);
 /* A newer join has come. Closes the connection and frees the join. */
 void join_refuse(struct join *join);
 
-/* The same, after a CONNACK with that return code. `why` is for the log, and is never freed. */
-void join_deny(struct join *join, uint8_t return_code, const char *why);
+/* The same, and the client is told why. */
+void join_deny(struct join *join, enum why why);
 
 #endif

@@ -80,16 +80,16 @@ static size_t matcher_memory(struct slice filter)
 	       names_levels(filter) * sizeof(struct tree_node);
 }
 
-/* Why the client may have no more. NULL: it may. */
-static const char *matcher_objection(const struct matcher *matcher, const struct session *session,
-                                     size_t memory)
+/* Why the client may have no more. */
+static enum why matcher_objection(const struct matcher *matcher, const struct session *session,
+                                  size_t memory)
 {
 	const struct broker_options *options = &matcher->env->options;
 
 	if (session->filters >= options->filters_max)
 		return WHY_MAX_FILTERS;
 	return memory > options->filter_bytes_max - session->filter_bytes ? WHY_MAX_FILTER_BYTES
-	                                                                  : NULL;
+	                                                                  : WHY_NONE;
 }
 
 /* Adds a subscription, which the client may have. */
@@ -121,7 +121,7 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 	struct request_filter *filter = &request->filters[at];
 	struct session *session = request->session;
 	const struct tree_node *node = tree_of_filter(&matcher->tree, filter->name, false);
-	const char *why;
+	enum why why;
 
 	filter->subscription = node != NULL ? matcher_find(session, node) : NULL;
 	if (filter->subscription != NULL) {
@@ -130,7 +130,7 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 		return;
 	}
 	why = matcher_objection(matcher, session, matcher_memory(filter->name));
-	if (why != NULL)
+	if (why != WHY_NONE)
 		request_refuse(request, at, why);
 	else
 		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);

@@ -16,12 +16,12 @@
 #define REQUEST_FILTER_LOGGED 128 /* bytes of a filter in the log */
 
 /* Says in the log that a filter is refused. */
-static void request_log(const struct request *request, struct slice filter, const char *why)
+static void request_log(const struct request *request, struct slice filter, enum why why)
 {
 	log_line(LOG_LEVEL_WARNING, request->session->client_id,
 	         "a subscription to \"%.*s\" is refused: %s",
 	         filter.size < REQUEST_FILTER_LOGGED ? (int)filter.size : REQUEST_FILTER_LOGGED,
-	         filter.bytes, why);
+	         filter.bytes, why_text(why));
 }
 
 /* Is the filter covered by one of --deny-subscribe? */
@@ -33,16 +33,16 @@ static bool request_denied(const struct broker_options *options, struct slice fi
 	return false;
 }
 
-/* Why a client may not have this filter. NULL: it may. A filter of MQTT 5's shared subscriptions is
+/* Why a client may not have this filter. A filter of MQTT 5's shared subscriptions is
  * an ordinary one in 3.1.1, and would match nothing that anybody means. */
-static const char *request_objection(const struct broker_options *options, struct slice filter)
+static enum why request_objection(const struct broker_options *options, struct slice filter)
 {
 	static const char shared[] = "$share/";
 	const size_t size = sizeof(shared) - 1;
 
 	if (filter.size >= size && memcmp(filter.bytes, shared, size) == 0)
 		return WHY_SHARED;
-	return request_denied(options, filter) ? WHY_DENIED : NULL;
+	return request_denied(options, filter) ? WHY_DENIED : WHY_NONE;
 }
 
 /* SUBACK has a code for each filter: the QoS granted, or 0x80. */
@@ -78,7 +78,7 @@ struct request *request_create(struct table *table, struct connection *connectio
 	struct codec_frame copy = *frame;
 	unsigned char *body;
 	size_t offset = 0;
-	const char *why;
+	enum why why;
 
 	if (request == NULL)
 		return NULL;
@@ -96,9 +96,9 @@ struct request *request_create(struct table *table, struct connection *connectio
 
 		*filter = (struct request_filter){0};
 		filter->name = codec_filter_next(&copy, &offset, &filter->qos);
-		why = subscribe ? request_objection(options, filter->name) : NULL;
-		filter->accepted = subscribe && why == NULL;
-		if (why != NULL)
+		why = subscribe ? request_objection(options, filter->name) : WHY_NONE;
+		filter->accepted = subscribe && why == WHY_NONE;
+		if (why != WHY_NONE)
 			request_log(request, filter->name, why);
 	}
 	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
@@ -131,7 +131,7 @@ void request_submit(struct request *request)
 	matcher_apply(&request->table->matcher, request);
 }
 
-void request_refuse(struct request *request, size_t at, const char *why)
+void request_refuse(struct request *request, size_t at, enum why why)
 {
 	request_log(request, request->filters[at].name, why);
 	request->filters[at].accepted = false;

@@ -24,6 +24,7 @@
 
 #include <baton/task.h>
 
+#include "common/why.h"
 #include "mqtt/codec.h"
 #include "net/message.h"
 
@@ -79,7 +80,7 @@ struct request *request_create_end(struct table *table, struct session *session)
 void request_submit(struct request *request);
 
 /* For the tree: this filter of a SUBSCRIBE is refused, as SUBACK and the log say. */
-void request_refuse(struct request *request, size_t at, const char *why);
+void request_refuse(struct request *request, size_t at, enum why why);
 
 /*
  * For the table: the request has been applied. Sends the acknowledgement, of a session in the store
