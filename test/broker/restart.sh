@@ -41,12 +41,15 @@ fill() {
 	sqlite3 "$work/store" "
 		BEGIN;
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-			INSERT INTO sessions SELECT i, CAST('s' || i AS BLOB) FROM n;
-		INSERT INTO subscriptions SELECT id, CAST('t/' || id AS BLOB), 1 FROM sessions;
+			INSERT INTO sessions (id, client) SELECT i, CAST('s' || i AS BLOB) FROM n;
+		INSERT INTO subscriptions (session, filter, qos)
+			SELECT id, CAST('t/' || id AS BLOB), 1 FROM sessions;
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1 * $2)
-			INSERT INTO messages SELECT $1 + i, 1, CAST('t' AS BLOB),
+			INSERT INTO messages (id, qos, topic, payload)
+			SELECT $1 + i, 1, CAST('t' AS BLOB),
 				CAST(printf('%0100d', i) AS BLOB) FROM n;
-		INSERT INTO queue SELECT 1 + (id - $1 - 1) / $2, id, id, 1, 0, 0, 0 FROM messages;
+		INSERT INTO queue (session, row, message, qos, retain, state, packet_id)
+			SELECT 1 + (id - $1 - 1) / $2, id, id, 1, 0, 0, 0 FROM messages;
 		COMMIT;" || exit 1
 }
 

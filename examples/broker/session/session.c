@@ -75,7 +75,7 @@ static void session_noted(void *arg, bool kept)
 static void session_answer(struct session *session, struct join *join)
 {
 	struct store *store = session->env->store;
-	const struct database_record record = {.numbers = {(int64_t)session->id},
+	const struct database_record record = {.numbers = {(int64_t)session->id, DATABASE_FOREVER},
 	                                       .texts = {session->client_id}};
 	const bool fresh = session->id != 0 && !session->stored;
 

@@ -33,6 +33,25 @@ static const char *const upgrades[] = {
 	"CREATE TABLE received (session INTEGER, packet_id INTEGER,"
 	" PRIMARY KEY (session, packet_id)) WITHOUT ROWID;"
 	"CREATE TABLE retained (message INTEGER PRIMARY KEY);",
+	/*
+	 * MQTT 5. Times are seconds. `expiry` and `delay` are spans, 4294967295 is for ever; a
+	 * will's expiry begins when it is published. `away`, `expires` and `due` are of the wall
+	 * clock, 0 is never; a session's `away` is 0 while its client is there. kind: 1 is a group
+	 * of a shared subscription. options: 1 no local, 2 retain as published. identifiers:
+	 * variable byte integers, one behind the other.
+	 */
+	"ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 4294967295;"
+	"ALTER TABLE sessions ADD COLUMN away INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE sessions ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE subscriptions ADD COLUMN options INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE subscriptions ADD COLUMN identifier INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE messages ADD COLUMN properties BLOB NOT NULL DEFAULT x'';"
+	"ALTER TABLE messages ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE queue ADD COLUMN identifiers BLOB NOT NULL DEFAULT x'';"
+	"CREATE TABLE wills (session INTEGER PRIMARY KEY, due INTEGER NOT NULL,"
+	" delay INTEGER NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL,"
+	" expiry INTEGER NOT NULL, topic BLOB NOT NULL, payload BLOB NOT NULL,"
+	" properties BLOB NOT NULL);",
 };
 
 #define DATABASE_VERSION (int)(sizeof(upgrades) / sizeof(*upgrades))
@@ -43,16 +62,23 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 	[DATABASE_ROLLBACK] = "ROLLBACK",
 	[DATABASE_FREE_PAGES] = "PRAGMA freelist_count",
 	[DATABASE_COMPACT] = "PRAGMA incremental_vacuum(64)",
-	[DATABASE_ADD_SESSION] = "REPLACE INTO sessions VALUES (?1, ?8)",
+	[DATABASE_ADD_SESSION] = "REPLACE INTO sessions (id, expiry, away, kind, client)"
+				 " VALUES (?1, ?2, ?3, ?4, ?8)",
 	[DATABASE_END_SESSION] = "DELETE FROM sessions WHERE id = ?1",
 	[DATABASE_END_SUBSCRIPTIONS] = "DELETE FROM subscriptions WHERE session = ?1",
 	[DATABASE_END_ROWS] = "DELETE FROM queue WHERE session = ?1",
 	[DATABASE_END_RECEIVED] = "DELETE FROM received WHERE session = ?1",
-	[DATABASE_SUBSCRIBE] = "REPLACE INTO subscriptions VALUES (?1, ?8, ?2)",
+	[DATABASE_SUBSCRIBE] =
+		"REPLACE INTO subscriptions (session, qos, options, identifier, filter)"
+		" VALUES (?1, ?2, ?3, ?4, ?8)",
 	[DATABASE_UNSUBSCRIBE] = "DELETE FROM subscriptions WHERE session = ?1 AND filter = ?8",
-	[DATABASE_ADD_MESSAGE] = "REPLACE INTO messages VALUES (?1, ?2, ?8, ?9)",
+	[DATABASE_ADD_MESSAGE] =
+		"REPLACE INTO messages (id, qos, expires, topic, payload, properties)"
+		" VALUES (?1, ?2, ?3, ?8, ?9, ?10)",
 	[DATABASE_END_MESSAGE] = "DELETE FROM messages WHERE id = ?1",
-	[DATABASE_ADD_ROW] = "REPLACE INTO queue VALUES (?1, ?2, ?3, ?4, ?5, 0, 0)",
+	[DATABASE_ADD_ROW] =
+		"REPLACE INTO queue (session, row, message, qos, retain, state, packet_id,"
+		" identifiers) VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, ?8)",
 	[DATABASE_SEND_ROW] =
 		"UPDATE queue SET state = 1, packet_id = ?3 WHERE session = ?1 AND row = ?2",
 	[DATABASE_RECEIVE_ROW] = "UPDATE queue SET state = 2 WHERE session = ?1 AND row = ?2",
@@ -64,12 +90,14 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 	[DATABASE_READ_LAST] = "SELECT max(ifnull((SELECT max(id) FROM sessions), 0),"
 			       " ifnull((SELECT max(id) FROM messages), 0),"
 			       " ifnull((SELECT max(row) FROM queue), 0))",
-	[DATABASE_READ_SESSIONS] = "SELECT id, client FROM sessions ORDER BY id",
-	[DATABASE_READ_SUBSCRIPTIONS] =
-		"SELECT session, qos, filter FROM subscriptions ORDER BY session",
-	[DATABASE_READ_MESSAGES] = "SELECT id, qos, topic, payload FROM messages ORDER BY id",
-	[DATABASE_READ_ROWS] = "SELECT session, row, message, qos, retain, state, packet_id"
-			       " FROM queue ORDER BY session, row",
+	[DATABASE_READ_SESSIONS] =
+		"SELECT id, expiry, away, kind, client FROM sessions ORDER BY id",
+	[DATABASE_READ_SUBSCRIPTIONS] = "SELECT session, qos, options, identifier, filter"
+					" FROM subscriptions ORDER BY session",
+	[DATABASE_READ_MESSAGES] =
+		"SELECT id, qos, expires, topic, payload, properties FROM messages ORDER BY id",
+	[DATABASE_READ_ROWS] = "SELECT session, row, message, qos, retain, state, packet_id,"
+			       " identifiers FROM queue ORDER BY session, row",
 	[DATABASE_READ_IDS] = "SELECT session, packet_id FROM received ORDER BY session",
 	[DATABASE_READ_RETAINED] = "SELECT message FROM retained",
 };
@@ -283,6 +311,7 @@ int database_check(const char *path)
 		{"rows of queues", "SELECT count(*) FROM queue"},
 		{"QoS 2 packet ids received", "SELECT count(*) FROM received"},
 		{"retained messages", "SELECT count(*) FROM retained"},
+		{"wills", "SELECT count(*) FROM wills"},
 		{"messages without a use", "SELECT count(*) FROM messages WHERE id NOT IN"
 	                                   " (SELECT message FROM queue) AND id NOT IN"
 	                                   " (SELECT message FROM retained)"},
@@ -307,8 +336,12 @@ int database_check(const char *path)
 		printf("%s: %s\n", path, why);
 	else
 		printf("%s: version %d of %d\n", path, version, DATABASE_VERSION);
-	for (size_t i = 0; why == NULL && i < sizeof(counts) / sizeof(*counts); i++)
-		printf("%lld %s\n", (long long)database_ask(&database, counts[i][1]), counts[i][0]);
+	for (size_t i = 0; why == NULL && i < sizeof(counts) / sizeof(*counts); i++) {
+		const long long count = database_ask(&database, counts[i][1]);
+
+		if (count >= 0) /* else an older version has no such table */
+			printf("%lld %s\n", count, counts[i][0]);
+	}
 	database_close(&database);
 	return why != NULL || failed ? 1 : 0;
 }

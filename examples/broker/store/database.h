@@ -13,6 +13,7 @@
 #include "mqtt/names.h"
 
 #define DATABASE_NUMBERS 7
+#define DATABASE_TEXTS 3
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -23,16 +24,16 @@ enum database_statement {
 	DATABASE_ROLLBACK,
 	DATABASE_FREE_PAGES,
 	DATABASE_COMPACT,
-	DATABASE_ADD_SESSION, /* id; client id */
+	DATABASE_ADD_SESSION, /* id, expiry, away, kind; client id */
 	DATABASE_END_SESSION, /* id; as the next three */
 	DATABASE_END_SUBSCRIPTIONS,
 	DATABASE_END_ROWS,
 	DATABASE_END_RECEIVED,
-	DATABASE_SUBSCRIBE,          /* session, QoS; filter */
+	DATABASE_SUBSCRIBE,          /* session, QoS, options, identifier; filter */
 	DATABASE_UNSUBSCRIBE,        /* session; filter */
-	DATABASE_ADD_MESSAGE,        /* id, QoS; topic, payload */
+	DATABASE_ADD_MESSAGE,        /* id, QoS, expires; topic, payload, properties */
 	DATABASE_END_MESSAGE,        /* id */
-	DATABASE_ADD_ROW,            /* session, row, message, QoS, retain */
+	DATABASE_ADD_ROW,            /* session, row, message, QoS, retain; identifiers */
 	DATABASE_SEND_ROW,           /* session, row, packet id */
 	DATABASE_RECEIVE_ROW,        /* session, row */
 	DATABASE_END_ROW,            /* session, row */
@@ -41,15 +42,17 @@ enum database_statement {
 	DATABASE_RETAIN,             /* message */
 	DATABASE_UNRETAIN,           /* message */
 	DATABASE_READ_LAST,          /* -> the highest number drawn */
-	DATABASE_READ_SESSIONS,      /* -> id; client id */
-	DATABASE_READ_SUBSCRIPTIONS, /* -> session, QoS; filter */
-	DATABASE_READ_MESSAGES,      /* -> id, QoS; topic, payload */
-	DATABASE_READ_ROWS,          /* -> session, row, message, QoS, retain, state, packet id */
+	DATABASE_READ_SESSIONS,      /* -> as DATABASE_ADD_SESSION */
+	DATABASE_READ_SUBSCRIPTIONS, /* -> as DATABASE_SUBSCRIBE */
+	DATABASE_READ_MESSAGES,      /* -> as DATABASE_ADD_MESSAGE */
+	DATABASE_READ_ROWS,          /* -> as DATABASE_ADD_ROW; state, packet id behind `retain` */
 	DATABASE_READ_IDS,           /* -> session, packet id */
 	DATABASE_READ_RETAINED,      /* -> message */
 	DATABASE_STATEMENTS,
 	DATABASE_NOTHING = DATABASE_STATEMENTS
 };
+
+#define DATABASE_FOREVER INT64_C(4294967295) /* an expiry */
 
 /* The states of a row. */
 enum database_state {
@@ -66,7 +69,7 @@ struct database {
 /* What a statement is given, or what a read finds: numbers, then texts. */
 struct database_record {
 	int64_t numbers[DATABASE_NUMBERS];
-	struct slice texts[2];
+	struct slice texts[DATABASE_TEXTS];
 };
 
 /*

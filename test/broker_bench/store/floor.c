@@ -67,8 +67,7 @@ static void run(struct database *database, enum database_statement statement, in
 		.texts = {{topic, sizeof(topic) - 1}, {payload, sizeof(payload)}}};
 
 	if (statement == DATABASE_ADD_ROW)
-		memcpy(record.numbers, (int64_t[]){session, number, message, 1, 0},
-		       5 * sizeof(int64_t));
+		record = (struct database_record){.numbers = {session, number, message, 1}};
 	else if (statement == DATABASE_ADD_MESSAGE)
 		memcpy(record.numbers, (int64_t[]){message, 1}, 2 * sizeof(int64_t));
 	else if (statement == DATABASE_END_MESSAGE)
