@@ -2,11 +2,13 @@
 # Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression.
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
-FUZZERS := decoder inflight rules api
+FUZZERS := decoder inflight access rules api
 FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/decoder_connection.c \
 	$(addprefix examples/broker/,mqtt/codec.c mqtt/names.c net/input.c)
 FUZZ_inflight := test/fuzz/fuzz_inflight.c \
 	$(addprefix examples/broker/session/,inflight.c received.c)
+FUZZ_access := test/fuzz/fuzz_access.c \
+	$(addprefix examples/broker/,common/access.c mqtt/names.c)
 FUZZ_rules := test/fuzz/fuzz_rules.c \
 	$(addprefix test/admission/,model.c world.c random.c) \
 	$(wildcard src/companion/admission/rules*.c)
