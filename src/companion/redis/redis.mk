@@ -4,6 +4,8 @@ REDIS_SOURCES := $(wildcard src/companion/redis/*.c)
 # Later releases of hiredis have TLS, in a library of its own.
 REDIS_LIBS := -lhiredis $(if $(call has,hiredis/hiredis_ssl.h),-lhiredis_ssl -lssl -lcrypto)
 HAVE_REDIS := $(call has,hiredis/hiredis.h,-lhiredis)
+# The library and the examples need hiredis alone; the group has what the tests need, too.
+NEEDS_REDIS := $(if $(HAVE_REDIS),test/%,%).c
 
 # The server's functions, as a C file.
 REDIS_FUNCTIONS := $(addprefix src/companion/redis/,queue.lua remote.lua names.lua)
@@ -15,13 +17,13 @@ build/redis/functions.c: $(REDIS_FUNCTIONS) src/companion/redis/redis.mk
 	$(Q)cat $(REDIS_FUNCTIONS) | od -An -v -t x1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >>$@
 	$(Q)echo '0};' >>$@
 
-$(call needs,redis,$(REDIS_SOURCES),$(VARIANTS))
+$(call needs,redis,$(filter $(NEEDS_REDIS),$(REDIS_SOURCES)),$(VARIANTS))
 COMPANIONS_MADE += $(if $(HAVE_REDIS),redis)
 $(call companion,redis,$(REDIS_SOURCES) redis/functions.c,$(REDIS_LIBS),admission)
 
 # A program that links all libraries. Like `program` in the Makefile.
-redis_program = $(call needs,redis,$(filter %.c,$2),$(filter-out build/checked,$(or $5,build))) \
-	$(call program,$1,$2 libbaton-redis.a $(TESTED),$(REDIS_LIBS) $3,$4,$5)
+redis_program = $(call needs,redis,$(filter $(NEEDS_REDIS),$2),\
+	$(filter-out build/checked,$(or $5,build))) $(call program,$1,$2 libbaton-redis.a $(TESTED),$(REDIS_LIBS) $3,$4,$5)
 
 # ---- Its examples ----
 QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend baton-queue)
