@@ -23,7 +23,8 @@ $(call companion,redis,$(REDIS_SOURCES) redis/functions.c,$(REDIS_LIBS),admissio
 
 # A program that links all libraries. Like `program` in the Makefile.
 redis_program = $(call needs,redis,$(filter $(NEEDS_REDIS),$2),\
-	$(filter-out build/checked,$(or $5,build))) $(call program,$1,$2 libbaton-redis.a $(TESTED),$(REDIS_LIBS) $3,$4,$5)
+	$(filter-out build/checked,$(or $5,build))) \
+	$(call program,$1,$2 libbaton-redis.a $(TESTED),$(REDIS_LIBS) $3,$4,$5)
 
 # ---- Its examples ----
 QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend baton-queue)
