@@ -288,7 +288,8 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 # ---- The products that are more than a folder of the library; what goes beyond unit tests ----
 include src/top/top.mk examples/broker/broker.mk \
 	examples/examples.mk $(foreach c,$(COMPANIONS),src/companion/$c/$c.mk) \
-	src/checked/checked.mk test/bench/bench.mk test/checks.mk test/fuzz/fuzz.mk
+	src/checked/checked.mk src/packaging/packaging.mk test/bench/bench.mk test/checks.mk \
+	test/fuzz/fuzz.mk
 all: $(TOP) $(BATON_QUEUE) $(PC_FILES) $(CMAKE_FILES) $(call companion_made,$(COMPANIONS_MADE))
 
 # ---- What all variants have ----

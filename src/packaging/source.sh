@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Makes baton's Debian source package in the folder DEB, from the working tree: what git does not
+# ignore, with changes that are not committed.
+#
+#	DEB=build/deb VERSION=0.3.0 SOVERSION=0.3 source.sh
+set -eu
+
+debian=src/packaging/debian
+
+fail()
+{
+	echo "$debian: $*" >&2
+	exit 1
+}
+
+# The changelog and the packages' names are those of this version.
+case $(dpkg-parsechangelog -l "$debian/changelog" -S Version) in
+"$VERSION"-*) ;;
+*) fail "changelog: the first entry is not of $VERSION: add one" ;;
+esac
+awk -v soversion="$SOVERSION" '/^Package: lib/ && !/-dev$/ {
+	name = $2
+	sub(/[0-9.]*$/, "", name)
+	if ($2 != name soversion)
+		exit 1
+}' "$debian/control" ||
+	fail "control: libraries are named for a soname of another version than $SOVERSION"
+
+tree=$DEB/baton-$VERSION
+rm -rf "$DEB"/baton* "$DEB"/lib*
+mkdir -p "$tree"
+git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$tree" -xf -
+tar -C "$DEB" --owner=0 --group=0 -czf "$DEB/baton_$VERSION.orig.tar.gz" "baton-$VERSION"
+cp -R "$debian" "$tree/"
+cd "$DEB"
+dpkg-source -b "baton-$VERSION" >source.log || {
+	cat source.log >&2
+	exit 1
+}
