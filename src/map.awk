@@ -1,21 +1,38 @@
 # SPDX-License-Identifier: MIT
-# A library's version script: its head and tail as they stand, and between them each function and
-# variable that the public headers declare.
+# A library's version script: its last version gets each function and variable that the public
+# headers declare and no earlier version has. The rest stays as it stands.
 #
 #	awk -f map.awk MAP include/baton/*.h >MAP.new
 #
-# The head ends with the first empty line; the tail begins with "local:".
+# A version begins with its name and a brace. The names stand between an empty line and "local:", or
+# the closing brace. What comes after a release is in a version of its own at the end of the script:
+#
+#	BATON_0.3.1 {
+#	global:
+#
+#	} BATON_0.3;
 
 FILENAME == ARGV[1] {
-	head = head_over ? head : head $0 "\n"
-	head_over = head_over || $0 == ""
-	tail = /^local:/ || tail != "" ? tail $0 "\n" : ""
+	if (/^[A-Z_]+[0-9.]+ [{]/) {
+		before = before head names tail
+		head = names = tail = ""
+		for (name in named)
+			earlier[name] = 1
+	}
+	if (/^(local:|[}])/ || tail != "")
+		tail = tail $0 "\n"
+	else if (names != "" || $0 == "")
+		names = names $0 "\n"
+	else
+		head = head $0 "\n"
+	if (/^\tbaton_[a-z0-9_]+;/)
+		named[substr($1, 1, length($1) - 1)] = 1
 	next
 }
 
 FNR == 1 {
-	printf "%s", head
-	head = ""
+	if (!begun++)
+		printf "%s%s\n", before, head
 	title = FILENAME
 	sub(/.*include\//, "", title)
 	in_comment = declaration = 0
@@ -32,12 +49,14 @@ FNR == 1 {
 !declaration && /^[a-zA-Z]/ && !/^(static|typedef)/ && (match($0, /[ *]baton_[a-z0-9_]+\(/) ||
 		/^extern/ && match($0, /[ *]baton_[a-z0-9_]+.?$/)) {
 	declaration = 1
-	if (title != "")
-		printf "%s\t/* %s */\n", groups++ ? "\n" : "", title
-	title = ""
 	name = substr($0, RSTART + 1, RLENGTH - 1)
 	sub(/[(;]$/, "", name)
-	printf "\t%s;\n", name
+	if (!(name in earlier)) {
+		if (title != "")
+			printf "%s\t/* %s */\n", groups++ ? "\n" : "", title
+		title = ""
+		printf "\t%s;\n", name
+	}
 }
 
 /;/ {

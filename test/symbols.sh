@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The shared library exports exactly the names in its map; every function that a public header
-# declares is one of them; nothing of ours is left undefined; and the static library occupies no
-# names but baton's. A static program that uses no module links none.
+# The shared library exports exactly the names in its map, each with the version that the map says; a
+# program that links it asks for this version; every function that a public header declares is one of
+# the names; nothing of ours is left undefined; and the static library occupies no names but baton's.
+# A static program that uses no module links none.
 #
 #	symbols.sh LIBBATON.so LIBBATON.a
 #	symbols.sh LIBBATON-COMPANION.so LIBBATON-COMPANION.a
@@ -38,9 +39,22 @@ complain() # file with names, message
 	bad=1
 }
 
-sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$tmp/map"
-nm -D --defined-only "$shared" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
-	sort >"$tmp/exported"
+awk '/^[A-Z_]+[0-9.]+ [{]/ {version = $1}
+	/^[ \t]*baton_[a-z0-9_]+;/ {sub(/;.*/, ""); print $1 "@@" version}' "$map" |
+	sort >"$tmp/versions"
+sed 's/@.*//' "$tmp/versions" >"$tmp/map"
+nm -D --defined-only --with-symbol-versions "$shared" | awk '$2 != "A" {print $3}' |
+	sort >"$tmp/versioned"
+sed 's/@.*//' "$tmp/versioned" >"$tmp/exported"
+# A program with one symbol of each version asks for each version.
+sort -t @ -k 3 -u "$tmp/versions" | sed 's/@.*//' | awk '
+	{print "extern char " $1 ";"; used = used "&" $1 ", "}
+	END {print "char *used[] = {" used "}; int main(void) {return 0;}"}' >"$tmp/needs.c"
+${CC:-cc} -w -o "$tmp/needs" "$tmp/needs.c" "$shared" -Wl,-rpath-link,"${shared%/*}" -pthread
+sed 's/.*@//' "$tmp/versions" | sort -u | while read -r version; do
+	readelf --version-info --wide "$tmp/needs" | grep -q "Name: $version  Flags:" ||
+		echo "$version"
+done >"$tmp/unversioned"
 # A library beside libbaton uses libbaton's; its linker looks after those.
 [ -n "$own" ] || nm -D --undefined-only "$shared" | awk '$2 ~ /^baton_/ {print $2}' |
 	sort >"$tmp/undefined"
@@ -141,6 +155,9 @@ comm -13 "$tmp/map" "$tmp/exported" >"$tmp/list"
 complain "$tmp/list" "exported, but not in $map: add it there or take BATON_EXPORT away"
 comm -23 "$tmp/map" "$tmp/exported" >"$tmp/list"
 complain "$tmp/list" "in $map, but not exported: define it with BATON_EXPORT"
+comm -13 "$tmp/versions" "$tmp/versioned" >"$tmp/list"
+complain "$tmp/list" "exported with this version, but $map has another"
+complain "$tmp/unversioned" "a program that links $shared does not ask for this version"
 comm -13 "$tmp/map" "$tmp/declared" >"$tmp/list"
 complain "$tmp/list" "declared in include/baton, but not in $map: add it there"
 [ -n "$own" ] || complain "$tmp/undefined" "used by the library, defined nowhere"
