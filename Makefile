@@ -339,8 +339,8 @@ MADE_BELOW := $(wildcard $(filter build/%,$(VARIANTS)) $(addprefix build/,src te
 STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broker check-models \
 	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
 	check-fuzz-corpus check-checked-examples check-examples check-chat check-minimq \
-	check-symbols check-budget check-commit check-sanitizer check-probes tidy check-readme \
-	check-shared check-upgrade check-cxx check-deps check-load
+	check-symbols check-abi check-budget check-commit check-sanitizer check-probes tidy \
+	check-readme check-shared check-upgrade check-cxx check-deps check-load
 # Alone: they search for so many seconds.
 STEPS_ALONE := check-stress check-checked check-admission
 
@@ -349,7 +349,7 @@ test: | build/deps/build build/deps/test ## every check; sets up what it needs
 		--first setup+built $(STEPS) --together $(STEPS_ALONE)
 
 # Looked for before `built` is: its makefile asks which of these are there.
-setup: | $(addprefix build/deps/,demo corpus models commit redis bench)
+setup: | $(addprefix build/deps/,demo corpus models commit redis abi bench)
 
 quick: | build/deps/build build/deps/test ## tidy, headers, unit tests, scenarios beside the change
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) \
@@ -429,6 +429,18 @@ check-symbols: all ## exported: what maps and headers say
 	$(Q)for library in libbaton $(COMPANIONS_MADE:%=libbaton-%); do CC='$(CC)' \
 		test/symbols.sh build/$$library.so.$(VERSION) build/$$library.a || exit 1; done
 
+# Of the last release with this soname.
+ABI_RELEASED := test/abi/$(SOVERSION).txt
+ABI_LIBRARIES = build/libbaton.so $(COMPANIONS_MADE:%=build/libbaton-%.so)
+NO_ABIDW := abidw (Debian: abigail-tools)
+check-abi: all | build/deps/abi ## the binary interface: what the last release had is there
+	$(call where,command -v abidw,$(NO_ABIDW),export CC='$(CC)' && \
+		test/abi/check.sh $(VERSION) $(ABI_RELEASED) $(ABI_LIBRARIES) && \
+		test/abi/selftest.sh $(VERSION) build)
+
+abi-dump: all ## writes down the binary interface: at a release
+	$(Q)CC='$(CC)' test/abi/check.sh --dump $(VERSION) $(ABI_RELEASED) $(ABI_LIBRARIES)
+
 check-shared: $(SHARED) build/test/shared/dlclose build/test/shared/copies ## dlclose; two copies
 	$(Q)timeout 300 build/test/shared/dlclose $<
 	$(Q)cp $< build/test/shared/copy.so
@@ -503,11 +515,11 @@ deps: ## installs what the library, tests, demo and benchmark need (Debian, apt-
 	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) $(filter-out qemu,$(DEPS_GROUPS))
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu redis
+DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu redis abi
 $(DEPS_GROUPS:%=build/deps/%): build/deps/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \
-		.ci/deps.sh $(DEPS_MODE) $* $(if $(filter bench,$*),|| echo 'Going on without.')
+		.ci/deps.sh $(DEPS_MODE) $* $(if $(filter bench abi,$*),|| echo 'Going on without.')
 	$(Q)touch $@
 
 clean: ## removes build/

@@ -7,7 +7,7 @@
 #
 # Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
 # fuzz, coverage, bench (the benchmark's peers), commit (the group commit example), qemu (aarch64),
-# redis (libbaton-redis and its tests).
+# redis (libbaton-redis and its tests), abi (the comparison of binary interfaces).
 # Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
@@ -41,6 +41,7 @@ what_for() # group
 	coverage) echo 'coverage' ;;
 	redis) echo 'libbaton-redis and its tests' ;;
 	qemu) echo 'the tests on aarch64' ;;
+	abi) echo 'the comparison of binary interfaces' ;;
 	bench) echo "the benchmark's peers" ;;
 	esac
 }
@@ -161,6 +162,9 @@ for group; do
 		need_command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 		[ -e /usr/aarch64-linux-gnu/include/stdio.h ] || need libc6-dev-arm64-cross
 		need_command qemu-aarch64 qemu-user
+		;;
+	abi)
+		need_command abidw abigail-tools
 		;;
 	coverage)
 		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"

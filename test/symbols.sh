@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The shared library exports exactly the names in its map, each with the version that the map says; a
-# program that links it asks for this version; every function that a public header declares is one of
-# the names; nothing of ours is left undefined; and the static library occupies no names but baton's.
-# A static program that uses no module links none.
+# The shared library exports exactly the names in its map, each with the version that the map says;
+# a program that links it asks for this version; every function that a public header declares is one
+# of the names; nothing of ours is left undefined; and the static library occupies no names but
+# baton's. A static program that uses no module links none.
 #
 #	symbols.sh LIBBATON.so LIBBATON.a
 #	symbols.sh LIBBATON-COMPANION.so LIBBATON-COMPANION.a
