@@ -21,7 +21,7 @@ test/abi/interface.sh include "$@" >$now
 if [ -n "$dump" ]; then
 	{
 		echo "# baton $version"
-		echo '# What programs have compiled in, and link: made by `make abi-dump` at a release;'
+		echo '# What programs have compiled in, and link; made by `make abi-dump`.'
 		echo '# test/abi/interface.sh says what the lines are.'
 		cat $now
 	} >"$released"
@@ -32,7 +32,8 @@ fi
 	exit 1
 }
 awk -v version="$version" -f test/abi/compare.awk "$released" $now || {
-	echo "Programs built with $(sed -n 's/^# //p; q' "$released") would break: baton-versions(7)."
+	echo "Programs built with $(sed -n 's/^# //p; q' "$released") would break."
+	echo 'baton-versions(7) says what a version may change.'
 	echo "If they do not, put the line of $now in the place of that of $released."
 	exit 1
 }
