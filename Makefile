@@ -340,7 +340,7 @@ STEPS := check-asan check-tsan check check-mutants-quick check-redis check-broke
 	check-sim check-top check-install+check-man check-faults check-sessions check-headers \
 	check-fuzz-corpus check-checked-examples check-examples check-chat check-minimq \
 	check-symbols check-abi check-budget check-commit check-sanitizer check-probes tidy \
-	check-readme check-shared check-upgrade check-cxx check-deps check-load
+	check-readme check-shared check-upgrade check-cxx check-deps check-load check-dist
 # Alone: they search for so many seconds.
 STEPS_ALONE := check-stress check-checked check-admission
 
@@ -503,6 +503,28 @@ uninstall: ## the same list, backwards
 			"$(DESTDIR)$(DATADIR)"/examples/* "$(DESTDIR)$(DATADIR)/examples" \
 			"$(DESTDIR)$(DATADIR)" \
 		2>/dev/null || true
+
+# ---- Source release ----
+# Of the commit, not of what is changed since: the same wherever, and whenever, it is made.
+DIST := build/baton-$(VERSION).tar.gz
+dist: ## a tarball of the last commit: build/baton-VERSION.tar.gz
+	$(Q)test -e .git || { echo 'dist: no git repository, which has the files'; exit 1; }
+	$(Q)mkdir -p build
+	$(Q)git -c tar.umask=0022 archive --format=tar --prefix=baton-$(VERSION)/ HEAD \
+		>build/dist.tar
+	$(Q)env -u GZIP gzip -9 -n <build/dist.tar >$(DIST) && rm build/dist.tar
+	$(Q)git diff --quiet HEAD || echo 'dist: of the last commit, without what is changed since'
+	@echo $(DIST)
+
+# In the unpacked tree: all tests for deep-dist, some for check-dist.
+DIST_TESTS := T='submit call future'
+check-dist: | build/deps/test ## the tarball is reproducible, and passes some tests by itself
+	$(call where,test -e .git,git repository,\
+		MAKE='$(MAKE)' test/dist.sh $(VERSION) tidy all check $(DIST_TESTS))
+
+deep-dist: | build/deps/test ## the same with all unit tests
+	$(call where,test -e .git,git repository,\
+		MAKE='$(MAKE)' test/dist.sh $(VERSION) tidy all check)
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
