@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,13 +50,10 @@ static int load_passwords(struct broker *broker)
 int broker_load(struct broker *broker)
 {
 	const struct broker_options *options = &broker->env.options;
-	int status = log_level_set(options->log_level), next;
+	int status = 0, next;
 
-	if (status != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s", options->log_level,
-		         status == -EINVAL ? "no log level in it" : strerror(-status));
-	next = options->password_file != NULL ? load_passwords(broker) : 0;
-	status = status != 0 ? status : next;
+	log_level_set(options->log_level);
+	status = options->password_file != NULL ? load_passwords(broker) : 0;
 	next = options->tls_cert != NULL ? load_tls(broker) : 0;
 	return status != 0 ? status : next;
 }
@@ -74,15 +70,36 @@ static int check_regular(const char *path)
 	return -EINVAL;
 }
 
+static void say_error(const char *line)
+{
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s", line);
+}
+
+static void say_changed(const char *key)
+{
+	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: %s has changed", key);
+}
+
+static void say_fixed(const char *key)
+{
+	log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "SIGHUP: %s has changed, and needs a restart", key);
+}
+
 int broker_reload(struct broker *broker)
 {
-	const struct broker_options *options = &broker->env.options;
+	struct broker_options fresh;
+	int status = -EINVAL;
 
-	if (check_regular(options->password_file) != 0 || check_regular(options->tls_cert) != 0 ||
-	    check_regular(options->tls_key) != 0 ||
-	    (strchr(options->log_level, '/') != NULL && check_regular(options->log_level) != 0))
+	if (check_regular(broker->env.options.config) != 0)
 		return -EINVAL;
-	return broker_load(broker);
+	if (options_parse(&fresh, broker->argc, broker->argv, say_error) < 0 &&
+	    check_regular(fresh.password_file) == 0 && check_regular(fresh.tls_cert) == 0 &&
+	    check_regular(fresh.tls_key) == 0) {
+		options_take(&broker->env.options, &fresh, say_changed, say_fixed);
+		status = broker_load(broker);
+	}
+	options_free(&fresh);
+	return status;
 }
 
 static int start_timers(struct env *env)

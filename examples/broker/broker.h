@@ -34,6 +34,8 @@
 #include "topic/table.h"
 
 struct broker {
+	int argc; /* the command line, for a reload */
+	char **argv;
 	struct env env;
 	struct net net;
 	struct table table;
@@ -51,8 +53,11 @@ static inline struct broker *broker_of(const struct connection *connection)
 /* Reads the files that the options name. Logs errors; keeps the old contents of a bad file. */
 int broker_load(struct broker *broker);
 
-/* The same while the broker runs. If one of the files is no regular file (a named pipe, say), reads
- * none of them. */
+/*
+ * The same while the broker runs, and before it the options: takes over what a reload may change.
+ * If one of the files is no regular file (a named pipe, say), or the options have an error, changes
+ * nothing.
+ */
 int broker_reload(struct broker *broker);
 
 /* init logs errors. deinit follows init, whatever init has returned. */

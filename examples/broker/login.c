@@ -233,14 +233,14 @@ static int login_start(struct connection *connection, struct slice user, struct 
 
 int login_begin(struct connection *connection, const struct codec_frame *frame)
 {
-	const struct broker_options *options = &connection->loop->env->options;
+	const bool anonymous = limit_of(connection->loop->env, anonymous);
 	struct codec_connect connect;
 
-	if (options->password_file == NULL || codec_connect(frame, &connect) != 0)
+	if (codec_connect(frame, &connect) != 0)
 		return login_admit(connection); /* protocol.c finds what is wrong with it */
 	connection->version = 4;
-	if (connect.user_name.bytes == NULL)
-		return options->anonymous
+	if (connect.user_name.bytes == NULL || connection->loop->vouchers == NULL)
+		return anonymous
 		               ? login_admit(connection)
 		               : login_refuse(connection, WHY_ANONYMOUS);
 	if (connect.password.bytes == NULL ||

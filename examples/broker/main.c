@@ -166,10 +166,16 @@ int main(int argc, char **argv)
 	int status;
 
 	open_streams();
-	status = options_parse(&broker.env.options, argc, argv);
+	status = options_parse(&broker.env.options, argc, argv, options_say_stderr);
 	if (status >= 0) {
 		options_free(&broker.env.options);
 		return status;
+	}
+	broker.argc = argc;
+	broker.argv = argv;
+	if (broker.env.options.check_config) {
+		options_free(&broker.env.options);
+		return 0;
 	}
 	if (broker.env.options.check_store) {
 		status = database_check(broker.env.options.store);

@@ -83,7 +83,7 @@ STORY(bad_options_are_told, .mosquitto = "has other options")
 	complains("--threads 0", "--threads");
 	complains("--max-packet nothing", "--max-packet");
 	complains("--max-queued -1", "--max-queued");
-	complains("--max-inflight 0", "--max-inflight");
+	complains("--max-inflight 32768", "--max-inflight");
 	complains("--max-buffered 1025G", "1025G");
 	complains("--max-buffered 1KK", "1KK");
 	complains("--max-buffered K", "--max-buffered");

@@ -14,6 +14,7 @@
 #include <baton/timers.h>
 #include <baton/watchdog.h>
 
+#include "common/atomic.h"
 #include "common/options.h"
 #include "common/stats.h"
 #include "common/trim.h"
@@ -49,6 +50,9 @@ struct env {
 	bool ending; /* atomic, a hint: passwords are checked no more */
 	bool late;   /* atomic, a hint: all connections have closed or have been told to close */
 };
+
+/* A limit as it is now: a reload may have changed it. Relaxed: a limit orders nothing. */
+#define limit_of(env, member) load_relaxed(&(env)->options.limits.member)
 
 /* Sets `configs` up, once `pool` is there. */
 void env_configs_init(struct env *env);

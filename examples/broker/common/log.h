@@ -30,11 +30,8 @@ enum log_level {
 #define LOG_LINES_MAX 1000
 #define LOG_WARNINGS_MAX 100
 
-/* -1: there is no such level. */
-int log_level_parse(const char *word);
-
-/* Takes the level from an option: a word or, with a '/' in it, a file. 0, or a negative errno. */
-int log_level_set(const char *option);
+/* Takes the level's name. */
+void log_level_set(const char *word);
 
 /* Any thread. Would a line of that level be written? */
 bool log_wants(enum log_level level);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line. */
+/*
+ * The broker's options, from the command line and a file. common/option_table.c has a row for each
+ * of them, of which the command line, the file's keys, the defaults and `--help` are made.
+ */
 #ifndef BROKER_OPTIONS_H
 #define BROKER_OPTIONS_H
 
@@ -11,51 +14,90 @@
 
 #define BROKER_NO_PORT UINT32_MAX
 #define OPTIONS_INFLIGHT_MAX 32767
+#define OPTIONS_LISTENERS_MAX 16
 
-struct broker_options {
-	const char *host;
-	unsigned int port;
-	unsigned int tls_port; /* for TLS, which `port` does not speak; BROKER_NO_PORT: none */
-	unsigned int threads;
-	unsigned int workers;
-	unsigned int window; /* most messages of QoS 1 and 2 on their way to one subscriber */
-	unsigned int stats_interval;  /* seconds between two issues of $SYS; 0: none */
-	unsigned int connect_timeout; /* seconds, as those below: to send a CONNECT */
-	unsigned int packet_timeout;  /* to finish a packet that it has begun */
-	unsigned int stuck_timeout;   /* to take some of the output that waits */
-	unsigned int stop_timeout;    /* to take its output when the broker shuts down */
-	unsigned int session_expiry;  /* for a client that is away to come back; 0: for ever */
+/*
+ * What a reload may change while other threads read it. Each member is an atomic word, and is read
+ * by limit_of() (env.h) at each use: a thread may see one limit of the new file beside another of
+ * the old file, and no limit depends on another.
+ */
+struct broker_limits {
+	size_t window;                /* most messages of QoS 1 and 2 on their way to one client */
 	size_t sessions_max;          /* with clean session 0 */
 	size_t filters_max;           /* subscriptions of one client */
 	size_t filter_bytes_max;      /* and their memory */
 	size_t retained_max;          /* messages */
 	size_t retained_bytes_max;    /* and their memory */
 	size_t packet_max;            /* bytes of one packet from a client */
-	size_t connect_max;           /* bytes of its CONNECT */
 	size_t strangers_max;         /* memory of all clients that were not let in yet */
-	size_t logins_max;            /* log-ins whose passwords wait to be checked */
 	size_t buffered_max;          /* memory that waits for one subscriber's socket */
 	size_t queued_max;            /* messages that wait for one session */
 	size_t queued_bytes_max;      /* and their memory */
 	size_t queued_total_max;      /* the same of all sessions together */
-	struct slice *denied; /* filters that are refused, and all filters that they cover */
-	size_t denied_count;
-	const char *password_file; /* NULL: none */
-	const char *tls_cert;      /* NULL: no TLS */
-	const char *tls_key;
-	const char *log_level; /* a word, or a file with one */
-	bool anonymous;        /* clients without a user name are let in, too */
-	bool queue_qos0;       /* QoS 0, too, waits for a client that is away */
-	bool stats;
-	const char *store; /* a file; NULL: none */
-	const char *durability;
+	unsigned int connect_timeout; /* seconds, as those below: to send a CONNECT */
+	unsigned int packet_timeout;  /* to finish a packet that it has begun */
+	unsigned int stuck_timeout;   /* to take some of the output that waits */
+	unsigned int stop_timeout;    /* to take its output when the broker shuts down */
+	unsigned int session_expiry;  /* for a client that is away to come back; 0: for ever */
 	unsigned int batch_ms;
-	bool check_store;
-	const char *board; /* a file; "-": memory; NULL: none */
+	bool anonymous;  /* clients without a user name are let in, too */
+	bool queue_qos0; /* QoS 0, too, waits for a client that is away */
 };
 
-/* -1: go on; otherwise the exit status: 0 after --help, 2 after an error, which is printed. */
-int options_parse(struct broker_options *options, int argc, char **argv);
+struct broker_listener {
+	char *host; /* NULL: all addresses of this machine */
+	unsigned int port;
+	bool tls;
+};
+
+struct broker_options {
+	struct broker_limits limits;
+	struct broker_listener listeners[OPTIONS_LISTENERS_MAX]; /* those of `host`, too */
+	size_t listeners_count;
+	char *host;
+	unsigned int port;
+	unsigned int tls_port; /* for TLS, which `port` does not speak; BROKER_NO_PORT: none */
+	unsigned int threads;
+	unsigned int workers;
+	size_t connect_max;   /* bytes of a client's CONNECT */
+	size_t logins_max;    /* log-ins whose passwords wait to be checked */
+	struct slice *denied; /* filters that are refused, and all filters that they cover */
+	size_t denied_count;
+	bool local; /* nobody said who may come: everybody, from this machine alone */
+	bool stats;
+	char *store; /* a file; NULL: none */
+	char *durability;
+	char *board; /* a file; "-": memory; NULL: none */
+	/* The main thread's: a reload changes them. */
+	char *password_file; /* NULL: none */
+	char *tls_cert;      /* NULL: no TLS */
+	char *tls_key;
+	char *log_level;
+	unsigned int stats_interval; /* seconds between two issues of $SYS; 0: none */
+	/* The command line's alone. */
+	char *config;
+	bool check_config;
+	bool check_store;
+};
+
+/* Takes a line about an error. */
+typedef void options_say_fn(const char *line);
+
+/*
+ * Reads the command line and the file that it names. -1: go on; otherwise the exit status: 0 after
+ * --help, 2 after errors. All errors are said.
+ */
+int options_parse(struct broker_options *options, int argc, char **argv, options_say_fn *say);
+
+/* `say` for the start: to stderr. */
+void options_say_stderr(const char *line);
+
+/*
+ * A reload, on the main thread: `to`, which all threads read, takes over what may change. Says the
+ * keys of the options that have changed, and of those that have changed and need a restart.
+ */
+void options_take(struct broker_options *to, struct broker_options *from, options_say_fn *changed,
+                  options_say_fn *fixed);
 void options_free(struct broker_options *options);
 
 #endif

@@ -62,8 +62,8 @@ void address_announce(int fd, bool tls)
 	fflush(stdout);
 }
 
-/* The descriptor, or a negative errno. */
-static int address_bind(const struct addrinfo *address)
+/* The descriptor, or a negative errno. `all`: of all addresses of IPv4 and IPv6, this is one. */
+static int address_bind(const struct addrinfo *address, bool all)
 {
 	const int on = 1;
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -72,6 +72,8 @@ static int address_bind(const struct addrinfo *address)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (all && address->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 &&
 	    listen(fd, ADDRESS_BACKLOG) == 0)
 		return fd;
@@ -117,7 +119,7 @@ static bool address_missing(int status)
 	return status == -EADDRNOTAVAIL || status == -EAFNOSUPPORT;
 }
 
-static int address_bind_all(const struct addrinfo *first, int *fds, size_t most)
+static int address_bind_all(const struct addrinfo *first, bool all, int *fds, size_t most)
 {
 	int count = 0, status = -EADDRNOTAVAIL;
 
@@ -125,7 +127,7 @@ static int address_bind_all(const struct addrinfo *first, int *fds, size_t most)
 	     at = at->ai_next) {
 		if (address_again(first, at))
 			continue;
-		status = address_bind(at);
+		status = address_bind(at, all);
 		if (status < 0 && !address_missing(status))
 			break;
 		if (status < 0)
@@ -151,15 +153,17 @@ int address_listen(const char *host, unsigned int port, int *fds, size_t most)
 	snprintf(text, sizeof(text), "%u", port);
 	status = getaddrinfo(host, text, &hints, &addresses);
 	if (status != 0) {
-		fprintf(stderr, "broker: %s: %s\n", host, gai_strerror(status));
+		fprintf(stderr, "broker: %s: %s\n", host != NULL ? host : "*",
+		        gai_strerror(status));
 		return -EADDRNOTAVAIL;
 	}
 	do {
 		address_set_port(addresses, htons((in_port_t)port));
-		status = address_bind_all(addresses, fds, most);
+		status = address_bind_all(addresses, host == NULL, fds, most);
 	} while (status == -EADDRINUSE && --attempts > 0);
 	freeaddrinfo(addresses);
 	if (status < 0)
-		fprintf(stderr, "broker: %s:%s: %s\n", host, text, strerror(-status));
+		fprintf(stderr, "broker: %s:%s: %s\n", host != NULL ? host : "*", text,
+		        strerror(-status));
 	return status;
 }

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 
 /*
- * Listens on each address that `host` has (a name, or a number); port 0: any that is free, the same
- * on all. Returns how many descriptors, at most `most`, are in `fds`; or a negative errno, and has
- * printed why.
+ * Listens on each address that `host` has (a name, or a number; NULL: on all addresses of this
+ * machine); port 0: any that is free, the same on all. Returns how many descriptors, at most
+ * `most`, are in `fds`; or a negative errno, and has printed why.
  */
 int address_listen(const char *host, unsigned int port, int *fds, size_t most);
 

@@ -23,30 +23,25 @@ static uint64_t seconds(unsigned int count)
 	return (uint64_t)count * 1000;
 }
 
-static const struct broker_options *options_of(const struct connection *connection)
-{
-	return &connection->loop->env->options;
-}
-
 /* What the client must do first, and by when. UINT64_MAX: nothing. */
 static uint64_t deadline_next(const struct connection *connection, enum why *what)
 {
-	const struct broker_options *options = options_of(connection);
+	const struct env *env = connection->loop->env;
 	uint64_t first = UINT64_MAX, at;
 
 	*what = WHY_NONE;
 	if (connection->writing > 0) {
-		first = connection->progressed + seconds(options->stuck_timeout);
+		first = connection->progressed + seconds(limit_of(env, stuck_timeout));
 		*what = WHY_STUCK;
 	}
 	if (!connection_reads(connection) || connection->login != NULL)
 		return first; /* the broker has paused it */
-	at = connection->opened + seconds(options->connect_timeout);
+	at = connection->opened + seconds(limit_of(env, connect_timeout));
 	if (connection->session == NULL && at < first) {
 		first = at;
 		*what = WHY_LATE_CONNECT;
 	}
-	at = connection->begun + seconds(options->packet_timeout);
+	at = connection->begun + seconds(limit_of(env, packet_timeout));
 	if (input_begun(connection) && at < first) {
 		first = at;
 		*what = WHY_LATE_PACKET;

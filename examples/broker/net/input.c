@@ -110,7 +110,7 @@ static int input_frame(struct connection *connection, const unsigned char *bytes
                        struct codec_frame *frame)
 {
 	const struct broker_options *options = &connection->loop->env->options;
-	size_t most = options->packet_max;
+	size_t most = limit_of(connection->loop->env, packet_max);
 
 	if (!connection->admitted && size > 0 && bytes[0] >> 4 != CODEC_CONNECT) {
 		connection->why = WHY_NO_CONNECT;
@@ -308,7 +308,7 @@ void input_last(struct connection *connection)
 void input_rest(struct connection *connection)
 {
 	const uint64_t now = uv_now(&connection->loop->uv);
-	size_t left = connection->loop->env->options.packet_max / LOOP_INPUT_SIZE + 2;
+	size_t left = limit_of(connection->loop->env, packet_max) / LOOP_INPUT_SIZE + 2;
 
 	while (left-- > 0 && input_receive(connection) && connection->seen != now)
 		;

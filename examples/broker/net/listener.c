@@ -107,23 +107,24 @@ static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls
 }
 
 /* Listens on all addresses of the host. */
-static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int port, bool tls)
+static int listeners_open(struct listeners *all, uv_loop_t *uv,
+                          const struct broker_listener *wanted)
 {
-	const struct broker_options *options = &all->net->env->options;
-	const bool anybody = options->password_file != NULL || options->anonymous;
-	int fds[LISTENERS_MAX / 2], status = 0;
-	const int count = address_listen(options->host, port, fds, LISTENERS_MAX / 2);
+	const bool local = all->net->env->options.local;
+	int fds[LISTENERS_MAX], status = 0;
+	const int count =
+		address_listen(wanted->host, wanted->port, fds, LISTENERS_MAX - all->count);
 
 	for (int i = 0; i < count; i++) {
-		if (status == 0 && !anybody && !address_local(fds[i])) {
+		if (status == 0 && local && !address_local(fds[i])) {
 			fprintf(stderr,
-			        "broker: --host %s is open to everybody who can reach it: give "
+			        "broker: %s is open to everybody who can reach it: give "
 			        "--password-file, or --allow-anonymous\n",
-			        options->host);
+			        wanted->host != NULL ? wanted->host : "a listener without host");
 			status = -EACCES;
 		}
 		if (status == 0)
-			status = listener_start(all, uv, fds[i], tls);
+			status = listener_start(all, uv, fds[i], wanted->tls);
 		else
 			close(fds[i]);
 	}
@@ -133,13 +134,11 @@ static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int por
 int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct net *net)
 {
 	const struct broker_options *options = &net->env->options;
-	const bool both = options->tls_port != BROKER_NO_PORT;
-	int status;
+	int status = 0;
 
 	listeners->net = net;
-	status = listeners_open(listeners, uv, options->port, options->tls_cert != NULL && !both);
-	if (status == 0 && both)
-		status = listeners_open(listeners, uv, options->tls_port, true);
+	for (size_t i = 0; i < options->listeners_count && status == 0; i++)
+		status = listeners_open(listeners, uv, &options->listeners[i]);
 	for (unsigned int i = 0; i < listeners->count && status == 0; i++)
 		address_announce(listeners->each[i].fd, listeners->each[i].tls);
 	return status;

@@ -12,7 +12,7 @@
 
 #include <uv.h>
 
-#define LISTENERS_MAX 16
+#define LISTENERS_MAX 32
 
 struct listeners;
 struct net;

@@ -56,7 +56,7 @@ static int loop_run_stop(struct baton_task *task)
 	struct loop *loop = baton_container_of(task, struct loop, stop);
 
 	loop->stopping = true;
-	loop->stop_by = uv_now(&loop->uv) + (uint64_t)loop->env->options.stop_timeout * 1000;
+	loop->stop_by = uv_now(&loop->uv) + (uint64_t)limit_of(loop->env, stop_timeout) * 1000;
 	for (struct connection *connection = loop->connections; connection != NULL;
 	     connection = connection->next)
 		if (!connection->closing)

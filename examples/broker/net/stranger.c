@@ -71,11 +71,11 @@ static struct connection *strangers_largest(const struct strangers *strangers)
 
 bool stranger_hold(struct connection *connection, size_t bytes)
 {
-	const struct broker_options *options = &connection->loop->env->options;
+	const struct env *env = connection->loop->env;
 	struct strangers *strangers = &connection->loop->strangers;
 
 	stranger_set(connection, bytes);
-	while (strangers->bytes > options->strangers_max / options->threads)
+	while (strangers->bytes > limit_of(env, strangers_max) / env->options.threads)
 		connection_fail(strangers_largest(strangers), WHY_MAX_STRANGERS);
 	return !connection->closing;
 }

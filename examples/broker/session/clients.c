@@ -122,7 +122,7 @@ static int clients_run_join(struct baton_task *task)
 	join->number = ++clients->joins;
 	if (other != NULL && !other->clean && !session->clean)
 		clients_go_on(other, join);
-	else if (!session->clean && clients->kept >= session->env->options.sessions_max)
+	else if (!session->clean && clients->kept >= limit_of(session->env, sessions_max))
 		join_deny(join, WHY_MAX_SESSIONS);
 	else
 		clients_replace(clients, other, join);

@@ -161,7 +161,7 @@ static bool output_has_room(const struct session *session, const struct packet *
 	const uint64_t buffered = session->sent - connection_written(session->connection);
 
 	return buffered == 0 ||
-	       buffered + packet_memory(packet) <= session->env->options.buffered_max ||
+	       buffered + packet_memory(packet) <= limit_of(session->env, buffered_max) ||
 	       (packet->hop && !connection_full(session->connection));
 }
 
@@ -188,7 +188,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 		return false;
 	if (packet->qos == 0 && !packet->retain)
 		return true;
-	if (packet->qos != 0 && !again && session->inflight.count >= session->env->options.window)
+	if (packet->qos != 0 && !again && session->inflight.count >= limit_of(session->env, window))
 		return false;
 	if (output_has_room(session, packet))
 		return true;
@@ -257,7 +257,7 @@ static void delivery_message(struct session *session, struct packet *packet)
 {
 	const bool away = session->connection == NULL;
 
-	if (session->ended || (away && packet->qos == 0 && !session->env->options.queue_qos0))
+	if (session->ended || (away && packet->qos == 0 && !limit_of(session->env, queue_qos0)))
 		delivery_discard(session, packet);
 	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);

@@ -19,7 +19,7 @@ static bool queue_reserve(struct queue *queue, struct env *env, size_t bytes)
 	if (bytes <= queue->reserved)
 		return true;
 	more = (bytes - queue->reserved + QUEUE_STEP - 1) / QUEUE_STEP * QUEUE_STEP;
-	if (add_relaxed(&env->stats.queued_bytes, more) + more > env->options.queued_total_max) {
+	if (add_relaxed(&env->stats.queued_bytes, more) + more > limit_of(env, queued_total_max)) {
 		sub_relaxed(&env->stats.queued_bytes, more);
 		return false;
 	}
@@ -42,11 +42,10 @@ static void queue_unreserve(struct queue *queue, struct env *env)
 
 bool queue_add(struct queue *queue, struct env *env, struct packet *packet)
 {
-	const struct broker_options *options = &env->options;
 	const size_t bytes = queue->bytes + packet_memory(packet);
 
-	if ((queue->count >= options->queued_max && !packet->retain) ||
-	    bytes > options->queued_bytes_max || !queue_reserve(queue, env, bytes))
+	if ((queue->count >= limit_of(env, queued_max) && !packet->retain) ||
+	    bytes > limit_of(env, queued_bytes_max) || !queue_reserve(queue, env, bytes))
 		return false;
 	packet_end_hop(packet);
 	packet->next = NULL;

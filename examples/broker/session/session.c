@@ -38,7 +38,7 @@ static void session_finish(struct session *session)
 
 static void session_go_away(struct session *session)
 {
-	const uint64_t seconds = session->env->options.session_expiry;
+	const uint64_t seconds = limit_of(session->env, session_expiry);
 
 	if (seconds > 0)
 		must(baton_timer_arm_after(&session->expiry, seconds * BATON_SECOND), "expiry");

@@ -174,7 +174,7 @@ static int store_batch_begin(struct baton_resource *resource)
 	if (store->open)
 		return 0;
 	if (!store->waits)
-		store_sleep(store->env->options.batch_ms); /* gathers what comes meanwhile */
+		store_sleep(limit_of(store->env, batch_ms)); /* gathers what comes meanwhile */
 	store->failed = store_begin(store);
 	return 0;
 }

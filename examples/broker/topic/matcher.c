@@ -84,12 +84,11 @@ static size_t matcher_memory(struct slice filter)
 static enum why matcher_objection(const struct matcher *matcher, const struct session *session,
                                   size_t memory)
 {
-	const struct broker_options *options = &matcher->env->options;
-
-	if (session->filters >= options->filters_max)
+	if (session->filters >= limit_of(matcher->env, filters_max))
 		return WHY_MAX_FILTERS;
-	return memory > options->filter_bytes_max - session->filter_bytes ? WHY_MAX_FILTER_BYTES
-	                                                                  : WHY_NONE;
+	return session->filter_bytes + memory > limit_of(matcher->env, filter_bytes_max)
+	               ? WHY_MAX_FILTER_BYTES
+	               : WHY_NONE;
 }
 
 /* Adds a subscription, which the client may have. */

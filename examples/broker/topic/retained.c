@@ -53,8 +53,8 @@ static bool retained_reserve(struct topic *topic, size_t bytes)
 	if (names_own(topic->name))
 		return true;
 	retained_count(env, 1, bytes);
-	if (stats_read(&stats->retained) <= env->options.retained_max &&
-	    stats_read(&stats->retained_bytes) <= env->options.retained_bytes_max) {
+	if (stats_read(&stats->retained) <= limit_of(env, retained_max) &&
+	    stats_read(&stats->retained_bytes) <= limit_of(env, retained_bytes_max)) {
 		topic->retained_bytes = bytes;
 		return true;
 	}
