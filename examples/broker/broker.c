@@ -7,9 +7,7 @@
  */
 #include "broker.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/atomic.h"
@@ -17,90 +15,9 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "protocol.h"
+#include "reload.h"
 #include "restore.h"
 #include "store/store.h"
-
-static int load_tls(struct broker *broker)
-{
-	struct ssl_ctx_st *tls;
-	int status = tls_load(broker->env.options.tls_cert, broker->env.options.tls_key, &tls);
-
-	if (status != 0)
-		return status;
-	for (unsigned int i = 0; i < broker->net.loops_running; i++)
-		loop_use_tls(&broker->net.loops[i], tls);
-	tls_release(tls);
-	return 0;
-}
-
-static int load_passwords(struct broker *broker)
-{
-	struct vouchers *vouchers;
-	const int status =
-		passwords_load(&broker->passwords, broker->env.options.password_file, &vouchers);
-
-	if (status != 0)
-		return status;
-	for (unsigned int i = 0; i < broker->net.loops_running; i++)
-		loop_use_vouchers(&broker->net.loops[i], vouchers);
-	vouchers_release(vouchers);
-	return 0;
-}
-
-int broker_load(struct broker *broker)
-{
-	const struct broker_options *options = &broker->env.options;
-	int status = 0, next;
-
-	log_level_set(options->log_level);
-	status = options->password_file != NULL ? load_passwords(broker) : 0;
-	next = options->tls_cert != NULL ? load_tls(broker) : 0;
-	return status != 0 ? status : next;
-}
-
-/* A named pipe may be read at the start. Later its open would stop the broker until a writer
- * comes. */
-static int check_regular(const char *path)
-{
-	struct stat found;
-
-	if (path == NULL || stat(path, &found) != 0 || S_ISREG(found.st_mode))
-		return 0;
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: not a regular file, and not read again", path);
-	return -EINVAL;
-}
-
-static void say_error(const char *line)
-{
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s", line);
-}
-
-static void say_changed(const char *key)
-{
-	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: %s has changed", key);
-}
-
-static void say_fixed(const char *key)
-{
-	log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "SIGHUP: %s has changed, and needs a restart", key);
-}
-
-int broker_reload(struct broker *broker)
-{
-	struct broker_options fresh;
-	int status = -EINVAL;
-
-	if (check_regular(broker->env.options.config) != 0)
-		return -EINVAL;
-	if (options_parse(&fresh, broker->argc, broker->argv, say_error) < 0 &&
-	    check_regular(fresh.password_file) == 0 && check_regular(fresh.tls_cert) == 0 &&
-	    check_regular(fresh.tls_key) == 0) {
-		options_take(&broker->env.options, &fresh, say_changed, say_fixed);
-		status = broker_load(broker);
-	}
-	options_free(&fresh);
-	return status;
-}
 
 static int start_timers(struct env *env)
 {

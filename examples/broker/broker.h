@@ -34,7 +34,7 @@
 #include "topic/table.h"
 
 struct broker {
-	int argc; /* the command line, for a reload */
+	int argc; /* the command line: a reload reads it again */
 	char **argv;
 	struct env env;
 	struct net net;
@@ -49,16 +49,6 @@ static inline struct broker *broker_of(const struct connection *connection)
 {
 	return baton_container_of(connection->loop->net, struct broker, net);
 }
-
-/* Reads the files that the options name. Logs errors; keeps the old contents of a bad file. */
-int broker_load(struct broker *broker);
-
-/*
- * The same while the broker runs, and before it the options: takes over what a reload may change.
- * If one of the files is no regular file (a named pipe, say), or the options have an error, changes
- * nothing.
- */
-int broker_reload(struct broker *broker);
 
 /* init logs errors. deinit follows init, whatever init has returned. */
 int broker_init(struct broker *broker);

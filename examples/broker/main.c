@@ -10,6 +10,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "common/log.h"
 #include "net/loop.h"
 #include "common/must.h"
+#include "reload.h"
 #include "store/database.h"
 #include "system.h"
 
@@ -95,10 +97,8 @@ static void service_reload(uv_signal_t *handle, int number)
 	struct service *service = handle->data;
 
 	(void)number;
-	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: reading files again");
-	if (broker_reload(service->broker) != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY,
-		         "SIGHUP: what could not be read stays as it was");
+	broker_reload(service->broker);
+	system_pace(&service->system);
 }
 
 /* Serves until a signal comes. */
@@ -159,6 +159,16 @@ static void open_streams(void)
 		close(fd);
 }
 
+/* --check-config and --check-store. Returns the exit status. */
+static int look(const struct broker_options *options)
+{
+	if (options->check_config && broker_check(options) != 0)
+		return 2;
+	if (options->check_config)
+		printf("no errors in the configuration\n");
+	return options->check_store ? database_check(options->store) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct broker broker;
@@ -173,12 +183,8 @@ int main(int argc, char **argv)
 	}
 	broker.argc = argc;
 	broker.argv = argv;
-	if (broker.env.options.check_config) {
-		options_free(&broker.env.options);
-		return 0;
-	}
-	if (broker.env.options.check_store) {
-		status = database_check(broker.env.options.store);
+	if (broker.env.options.check_config || broker.env.options.check_store) {
+		status = look(&broker.env.options);
 		options_free(&broker.env.options);
 		return status;
 	}

@@ -24,7 +24,7 @@ struct password_list {
 	size_t capacity;
 };
 
-static void list_destroy(struct password_list *list)
+void password_list_destroy(struct password_list *list)
 {
 	if (list == NULL)
 		return;
@@ -152,29 +152,40 @@ static struct vouchers *list_vouchers(const struct password_list *list)
 	return vouchers;
 }
 
-int passwords_load(struct passwords *passwords, const char *path, struct vouchers **vouchers)
+int passwords_read(const char *path, struct password_list **list)
 {
-	struct exchange exchange = {passwords, must_alloc(sizeof(struct password_list)), 0};
+	struct password_list *made;
 	FILE *file = fopen(path, "re");
 	int status;
 
 	if (file == NULL) {
 		status = -errno;
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s", path, strerror(-status));
-	} else {
-		status = list_read(exchange.list, file, path);
-		fclose(file);
+		return status;
 	}
-	if (status == 0) {
-		log_line(exchange.list->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, LOG_NOBODY,
-		         "%s: %zu users", path, exchange.list->count);
-		*vouchers = list_vouchers(exchange.list);
-		must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
-		     "new passwords");
-		(*vouchers)->generation = exchange.generation;
+	made = must_alloc(sizeof(*made));
+	status = list_read(made, file, path);
+	fclose(file);
+	if (status != 0) {
+		password_list_destroy(made);
+		return status;
 	}
-	list_destroy(exchange.list); /* the old list, or the new one if the file is bad */
-	return status;
+	log_line(made->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, LOG_NOBODY, "%s: %zu users",
+	         path, made->count);
+	*list = made;
+	return 0;
+}
+
+struct vouchers *passwords_use(struct passwords *passwords, struct password_list *list)
+{
+	struct exchange exchange = {passwords, list, 0};
+	struct vouchers *vouchers = list_vouchers(list);
+
+	must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
+	     "new passwords");
+	vouchers->generation = exchange.generation;
+	password_list_destroy(exchange.list); /* the old one */
+	return vouchers;
 }
 
 struct lookup {
@@ -250,6 +261,6 @@ void passwords_deinit(struct passwords *passwords)
 	/* A thread of the pool for slow things may just be leaving it. */
 	must(baton_resource_await(&passwords->resource), "end of the passwords");
 	baton_resource_deinit(&passwords->resource);
-	list_destroy(passwords->list);
+	password_list_destroy(passwords->list);
 	passwords->list = NULL;
 }

@@ -33,10 +33,12 @@ void passwords_init(struct passwords *passwords, const struct baton_resource_con
 void passwords_deinit(struct passwords *passwords);
 
 /*
- * Reads the file and replaces the list; `*vouchers` are those of the new list. Logs errors, and
- * then keeps the old list.
+ * read: makes a list of the file's users; logs errors. use: replaces the list, and returns the
+ * vouchers of the new one, which it takes. destroy: of a list that is not used; NULL is allowed.
  */
-int passwords_load(struct passwords *passwords, const char *path, struct vouchers **vouchers);
+int passwords_read(const char *path, struct password_list **list);
+struct vouchers *passwords_use(struct passwords *passwords, struct password_list *list);
+void password_list_destroy(struct password_list *list);
 
 /* The line that let a user in, and of which list it was. */
 struct password_proof {

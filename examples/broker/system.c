@@ -199,10 +199,19 @@ static void system_tick(uv_timer_t *timer)
 	survey_start(&system->survey, system->broker, &system->done);
 }
 
+void system_pace(struct system *system)
+{
+	const uint64_t interval = (uint64_t)system->broker->env.options.stats_interval * 1000;
+
+	if (interval == 0)
+		uv_timer_stop(&system->timer);
+	else if (interval != uv_timer_get_repeat(&system->timer) ||
+	         !uv_is_active((uv_handle_t *)&system->timer))
+		uv_timer_start(&system->timer, system_tick, 0, interval);
+}
+
 void system_start(struct system *system, uv_loop_t *uv, struct broker *broker)
 {
-	const uint64_t interval = (uint64_t)broker->env.options.stats_interval * 1000;
-
 	system->broker = broker;
 	system->started = uv_now(uv);
 	system->self.charges = CONNECTION_REFERENCE;
@@ -210,8 +219,7 @@ void system_start(struct system *system, uv_loop_t *uv, struct broker *broker)
 	must(uv_async_init(uv, &system->done, system_surveyed), "async");
 	system->timer.data = system;
 	system->done.data = system;
-	if (interval > 0)
-		uv_timer_start(&system->timer, system_tick, 0, interval);
+	system_pace(system);
 }
 
 void system_stop(struct system *system)

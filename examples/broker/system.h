@@ -62,6 +62,9 @@ struct system {
 
 void system_start(struct system *system, uv_loop_t *uv, struct broker *broker);
 
+/* After a reload: --stats-interval may have changed. */
+void system_pace(struct system *system);
+
 /* stop: gives the topics back. deinit: the broker has shut down; closes the handles, for uv_run. */
 void system_stop(struct system *system);
 void system_deinit(struct system *system);

@@ -93,8 +93,8 @@ int options_parse(struct broker_options *options, int argc, char **argv, options
 void options_say_stderr(const char *line);
 
 /*
- * A reload, on the main thread: `to`, which all threads read, takes over what may change. Says the
- * keys of the options that have changed, and of those that have changed and need a restart.
+ * A reload, on the main thread: `to`, which all threads read, takes over what may change. Tells
+ * the keys of the options that have changed, and of those that have changed and need a restart.
  */
 void options_take(struct broker_options *to, struct broker_options *from, options_say_fn *changed,
                   options_say_fn *fixed);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The start and reloads; see reload.h. */
+#include "reload.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "broker.h"
+#include "common/log.h"
+
+/* What the files hold: read, and not in use yet. */
+struct contents {
+	struct password_list *passwords;
+	struct ssl_ctx_st *tls;
+};
+
+static void contents_drop(struct contents *contents)
+{
+	password_list_destroy(contents->passwords);
+	tls_release(contents->tls);
+}
+
+/* Reads all files, also behind an error, so that all errors are logged. */
+static int contents_read(struct contents *contents, const struct broker_options *options)
+{
+	int status = 0, next;
+
+	*contents = (struct contents){0};
+	if (options->password_file != NULL)
+		status = passwords_read(options->password_file, &contents->passwords);
+	if (options->tls_cert != NULL) {
+		next = tls_load(options->tls_cert, options->tls_key, &contents->tls);
+		status = status != 0 ? status : next;
+	}
+	if (status != 0)
+		contents_drop(contents);
+	return status;
+}
+
+static void use_passwords(struct broker *broker, struct password_list *list)
+{
+	struct vouchers *vouchers = passwords_use(&broker->passwords, list);
+
+	for (unsigned int i = 0; i < broker->net.loops_running; i++)
+		loop_use_vouchers(&broker->net.loops[i], vouchers);
+	vouchers_release(vouchers);
+}
+
+static void use_tls(struct broker *broker, struct ssl_ctx_st *tls)
+{
+	for (unsigned int i = 0; i < broker->net.loops_running; i++)
+		loop_use_tls(&broker->net.loops[i], tls);
+	tls_release(tls);
+}
+
+/* Takes the contents. Cannot fail. */
+static void contents_use(struct contents *contents, struct broker *broker)
+{
+	log_level_set(broker->env.options.log_level);
+	if (contents->passwords != NULL)
+		use_passwords(broker, contents->passwords);
+	if (contents->tls != NULL)
+		use_tls(broker, contents->tls);
+}
+
+int broker_load(struct broker *broker)
+{
+	struct contents contents;
+	const int status = contents_read(&contents, &broker->env.options);
+
+	if (status == 0)
+		contents_use(&contents, broker);
+	return status;
+}
+
+int broker_check(const struct broker_options *options)
+{
+	struct contents contents;
+	const int status = contents_read(&contents, options);
+
+	if (status == 0)
+		contents_drop(&contents);
+	return status;
+}
+
+/* A named pipe may be read at the start. Later its open would stop the broker until a writer
+ * comes. */
+static bool regular(const char *path)
+{
+	struct stat found;
+
+	if (path == NULL || stat(path, &found) != 0 || S_ISREG(found.st_mode))
+		return true;
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: not a regular file, and not read again", path);
+	return false;
+}
+
+static bool all_regular(const struct broker_options *options)
+{
+	const bool passwords = regular(options->password_file), cert = regular(options->tls_cert);
+
+	return regular(options->tls_key) && passwords && cert;
+}
+
+static void say_error(const char *line)
+{
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s", line);
+}
+
+static void say_changed(const char *key)
+{
+	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: %s has changed", key);
+}
+
+static void say_fixed(const char *key)
+{
+	log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "SIGHUP: %s has changed, and needs a restart", key);
+}
+
+void broker_reload(struct broker *broker)
+{
+	struct broker_options *options = &broker->env.options, fresh = {0};
+	struct contents contents;
+
+	if (regular(options->config) &&
+	    options_parse(&fresh, broker->argc, broker->argv, say_error) < 0 &&
+	    all_regular(&fresh) && contents_read(&contents, &fresh) == 0) {
+		options_take(options, &fresh, say_changed, say_fixed);
+		contents_use(&contents, broker);
+	} else {
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "SIGHUP: all stays as it was");
+	}
+	options_free(&fresh);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the options and the files that they name say, at the start and at SIGHUP. Main thread.
+ *
+ * All files are read before any of their contents is used: a reload with an error changes nothing.
+ * How the other threads see what has changed:
+ *
+ *   limits         atomic words, read at each use (struct broker_limits)
+ *   passwords      a task of their resource replaces the list; a task of each loop the vouchers
+ *   certificate    a task of each loop replaces it, for new connections
+ *   the rest       is the main thread's
+ */
+#ifndef BROKER_RELOAD_H
+#define BROKER_RELOAD_H
+
+struct broker;
+struct broker_options;
+
+/* Reads the files at the start. A negative errno: errors, which are logged. */
+int broker_load(struct broker *broker);
+
+/* Reads the options and their files again, and uses what may change. Logs all that has changed. */
+void broker_reload(struct broker *broker);
+
+/* Reads the files, and uses nothing. */
+int broker_check(const struct broker_options *options);
+
+#endif
