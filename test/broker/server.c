@@ -297,6 +297,29 @@ bool server_alive(int *status)
 	return waitpid(server.pid, status, WNOHANG) == 0;
 }
 
+const char *server_shell(const char *command, int *status)
+{
+	static char said[65536];
+	FILE *output = popen(command, "r");
+	size_t size;
+
+	if (output == NULL)
+		story_fail("cannot run %s", command);
+	size = fread(said, 1, sizeof(said) - 1, output);
+	said[size] = '\0';
+	*status = pclose(output);
+	return said;
+}
+
+const char *server_run(long long seconds, const char *arguments, int *status)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command), "exec 2>&1; timeout --preserve-status %lld %s %s",
+	         story_scaled(seconds), server.path, arguments);
+	return server_shell(command, status);
+}
+
 unsigned int server_files(void)
 {
 	char path[64];

@@ -57,6 +57,13 @@ int memfd_open(void);
 /* One with a name, until the next call, and this text: gone when this process ends. */
 const char *file_write(const char *text);
 
+/*
+ * What a command says on either stream, until the next call, and its wait status. run: of the
+ * broker with these arguments, which is ended after so many seconds.
+ */
+const char *server_shell(const char *command, int *status);
+const char *server_run(long long seconds, const char *arguments, int *status);
+
 /* What it uses now. */
 unsigned int server_files(void);
 size_t server_memory(void);

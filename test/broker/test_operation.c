@@ -11,35 +11,6 @@
 
 #include "server.h"
 
-/* What a command says on either stream, until the next call. */
-static const char *run(const char *command, int *status)
-{
-	static char said[16384];
-	FILE *output = popen(command, "r");
-	size_t size;
-
-	check(output != NULL, "cannot run %s", command);
-	size = fread(said, 1, sizeof(said) - 1, output);
-	said[size] = '\0';
-	*status = pclose(output);
-	return said;
-}
-
-/* Runs the broker with these arguments, for so many seconds, and then ends it; what it says. */
-static const char *run_broker_for(long long seconds, const char *arguments, int *status)
-{
-	char command[1024];
-
-	snprintf(command, sizeof(command), "exec 2>&1; timeout --preserve-status %lld %s %s",
-	         story_scaled(seconds), server_path(), arguments);
-	return run(command, status);
-}
-
-static const char *run_broker(const char *arguments, int *status)
-{
-	return run_broker_for(5, arguments, status);
-}
-
 STORY(help_tells_every_option, .mosquitto = "has other options")
 {
 	static const char *const options[] = {
@@ -51,7 +22,7 @@ STORY(help_tells_every_option, .mosquitto = "has other options")
 		"--max-strangers", "--max-logins",
 	};
 	int status;
-	const char *said = run_broker("--help", &status);
+	const char *said = server_run(5, "--help", &status);
 
 	check(status == 0, "status %d", status);
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
@@ -62,7 +33,7 @@ STORY(help_tells_every_option, .mosquitto = "has other options")
 static void complains(const char *arguments, const char *words)
 {
 	int status;
-	const char *said = run_broker(arguments, &status);
+	const char *said = server_run(5, arguments, &status);
 
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 2)
 		story_fail("%s: wait status %d: %s", arguments, status, said);
@@ -102,7 +73,7 @@ STORY(a_port_in_use_is_told, .mosquitto = "has other options")
 	const char *said;
 
 	snprintf(arguments, sizeof(arguments), "--host 127.0.0.1 --port %u", server_port());
-	said = run_broker(arguments, &status);
+	said = server_run(5, arguments, &status);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "wait status %d", status);
 	check(strstr(said, "in use") != NULL, "says %s", said);
 }
@@ -110,7 +81,7 @@ STORY(a_port_in_use_is_told, .mosquitto = "has other options")
 STORY(an_address_of_ipv6_is_told_in_brackets, .mosquitto = "has other options")
 {
 	int status;
-	const char *said = run_broker_for(3, "--host ::1 --port 0", &status);
+	const char *said = server_run(3, "--host ::1 --port 0", &status);
 
 	if (strstr(said, "ssign") != NULL || strstr(said, "not supported") != NULL)
 		story_skip("there is no IPv6");
@@ -128,7 +99,7 @@ STORY(a_host_that_all_can_reach_needs_passwords_or_consent, .timeout = 30,
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
 		snprintf(arguments, sizeof(arguments), "--host %s --port 0", hosts[i]);
-		said = run_broker(arguments, &status);
+		said = server_run(5, arguments, &status);
 		if (strstr(said, "not supported") != NULL)
 			continue; /* there is no IPv6 */
 		check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%s: wait status %d: %s",
@@ -136,7 +107,7 @@ STORY(a_host_that_all_can_reach_needs_passwords_or_consent, .timeout = 30,
 		check(strstr(said, "open to everybody") != NULL, "says %s", said);
 		check(strstr(said, "listening") == NULL, "says %s", said);
 		strcat(arguments, " --allow-anonymous");
-		said = run_broker_for(3, arguments, &status);
+		said = server_run(3, arguments, &status);
 		check(strstr(said, "listening") != NULL, "says %s", said);
 	}
 }
@@ -155,7 +126,7 @@ STORY(an_address_that_a_host_has_twice_is_taken_once, .timeout = 20,
 	close(fd);
 	snprintf(with, sizeof(with), "unshare -rm sh -c 'mount --bind %s /etc/hosts && ", path);
 	snprintf(command, sizeof(command), "exec 2>&1; %s getent ahosts twice'", with);
-	said = run(command, &status);
+	said = server_shell(command, &status);
 	if (status != 0) {
 		unlink(path);
 		story_skip("hosts cannot be named here: %s", said);
@@ -163,7 +134,7 @@ STORY(an_address_that_a_host_has_twice_is_taken_once, .timeout = 20,
 	snprintf(command, sizeof(command),
 	         "exec 2>&1; timeout --preserve-status %lld %s exec %s --host twice --port 0'",
 	         story_scaled(3), with, server_path());
-	said = run(command, &status);
+	said = server_shell(command, &status);
 	unlink(path);
 	check(status == 0, "wait status %d: %s", status, said);
 	check(strstr(said, "listening on 127.0.1.1:") == said, "says %s", said);
@@ -194,7 +165,7 @@ STORY(streams_may_be_closed, .mosquitto = "has other options")
 {
 	int status;
 
-	run_broker_for(3, "--port 0 <&- >&- 2>&-", &status);
+	server_run(3, "--port 0 <&- >&- 2>&-", &status);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
 }
 
@@ -207,7 +178,7 @@ STORY(passwords_are_hashed, .mosquitto = "has other options")
 
 	snprintf(arguments, sizeof(arguments), "--port 0 --password-file %s",
 	         file_write("# users\nalice:secret\n"));
-	said = run_broker(arguments, &status);
+	said = server_run(5, arguments, &status);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "wait status %d", status);
 	check(strstr(said, "line 2") != NULL, "says %s", said);
 }
@@ -221,7 +192,7 @@ static void starts_not(const char *folder, const char *cert, const char *key, co
 
 	snprintf(arguments, sizeof(arguments), "--port 0 --tls-cert %s/%s --tls-key %s/%s", folder,
 	         cert, folder, key);
-	said = run_broker(arguments, &status);
+	said = server_run(5, arguments, &status);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || strstr(said, words) == NULL)
 		story_fail("%s, %s: wait status %d: %s", cert, key, status, said);
 }
