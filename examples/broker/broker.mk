@@ -4,9 +4,9 @@ BROKER_SOURCES := $(wildcard $(BROKER_FOLDERS:%=examples/broker/%/*.c) examples/
 BROKER := build/examples/broker/broker
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt -lsqlite3
 # What of it needs no library but libc has unit tests.
-BROKER_PURE := mqtt/codec mqtt/codec_put mqtt/names common/access common/hash common/printable \
-	common/stats \
-	net/address session/inflight session/received topic/audience turns
+BROKER_PURE := mqtt/codec mqtt/codec_put mqtt/names mqtt/properties common/access common/hash \
+	common/printable common/stats net/address session/inflight session/received topic/audience \
+	turns
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_TESTS := $(filter test/broker/unit/%,$(TESTS))
 

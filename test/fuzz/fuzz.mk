@@ -4,7 +4,8 @@
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
 FUZZERS := decoder inflight access rules api
 FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/decoder_connection.c \
-	$(addprefix examples/broker/,mqtt/codec.c mqtt/codec_put.c mqtt/names.c net/input.c)
+	$(addprefix examples/broker/,mqtt/codec.c mqtt/codec_put.c mqtt/names.c mqtt/properties.c \
+	net/input.c)
 FUZZ_inflight := test/fuzz/fuzz_inflight.c \
 	$(addprefix examples/broker/session/,inflight.c received.c)
 FUZZ_access := test/fuzz/fuzz_access.c \

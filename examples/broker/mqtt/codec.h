@@ -28,6 +28,7 @@ enum codec_type {
 	CODEC_PINGREQ = 12,
 	CODEC_PINGRESP = 13,
 	CODEC_DISCONNECT = 14,
+	CODEC_AUTH = 15,
 };
 
 struct codec_frame {

@@ -103,6 +103,20 @@ bool names_filter_valid(struct slice filter)
 	return true;
 }
 
+bool names_share(struct slice name, struct slice *group, struct slice *filter)
+{
+	struct slice rest = name, first;
+
+	*filter = (struct slice){NULL, 0};
+	names_next_level(&rest, &first);
+	if (rest.bytes == NULL || !names_equal(first, (struct slice){"$share", 6}))
+		return true;
+	if (!names_next_level(&rest, group) || group->size == 0 || names_wildcard(*group))
+		return false;
+	*filter = rest;
+	return filter->size > 0 && names_filter_valid(*filter);
+}
+
 size_t names_levels(struct slice name)
 {
 	struct slice rest = name, level;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Topic names and topic filters: which ones MQTT 3.1.1 (sections 1.5.3 and 4.7) allows, and which
- * filter matches which name. Pure functions of their arguments.
+ * Topic names and topic filters: which ones MQTT allows (3.1.1: sections 1.5.3 and 4.7; 5: 1.5.4,
+ * 4.7 and 4.8.2), and which filter matches which name. Pure functions of their arguments.
  */
 #ifndef BROKER_NAMES_H
 #define BROKER_NAMES_H
@@ -31,6 +31,13 @@ bool names_topic_valid(struct slice topic);
 
 /* Not empty, each + a level of its own, # only as the last level. */
 bool names_filter_valid(struct slice filter);
+
+/*
+ * Takes the filter of a shared subscription apart: "$share/group/filter" (4.8.2 of MQTT 5). False:
+ * it begins so, but its group is empty or has + or #, or the filter behind the group is missing or
+ * invalid. Any other name is no error: `filter->bytes` is NULL then.
+ */
+bool names_share(struct slice name, struct slice *group, struct slice *filter);
 
 size_t names_levels(struct slice name);
 bool names_wildcard(struct slice filter);
