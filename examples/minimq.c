@@ -47,8 +47,8 @@ struct client {
 	struct codec_frame frame;
 	struct codec_connect connect;
 	struct codec_publish publish;
+	struct codec_filters filters;
 	uint16_t packet_id;
-	size_t filters;
 	unsigned shard; /* to which the request goes next */
 };
 
@@ -322,16 +322,14 @@ static void answer_filters(struct client *client)
 {
 	const struct codec_frame *frame = &client->frame;
 	const bool subscribes = frame->type == CODEC_SUBSCRIBE;
-	unsigned char *bytes = allocate(CODEC_HEADER_MAX + 2 + client->filters);
-	size_t offset = 0,
+	unsigned char *bytes = allocate(CODEC_HEADER_MAX + 2 + client->filters.count);
+	size_t offset = client->filters.offset,
 	       size = codec_put_header(bytes, subscribes ? CODEC_SUBACK : CODEC_UNSUBACK, 0,
-	                               2 + (subscribes ? client->filters : 0));
+	                               2 + (subscribes ? client->filters.count : 0));
 
-	size += codec_put_u16(bytes + size, client->packet_id);
-	for (; subscribes && offset < frame->body_size; size++) {
-		codec_filter_next(frame, &offset, &bytes[size]);
-		bytes[size] = bytes[size] > 0; /* the QoS; 1 is the most */
-	}
+	size += codec_put_u16(bytes + size, client->filters.packet_id);
+	while (subscribes && offset < frame->body_size)
+		bytes[size++] = codec_filter_next(frame, &offset).qos > 0; /* 1 is the most */
 	answer(client, bytes, size);
 	free(bytes);
 }
@@ -341,14 +339,13 @@ static void *shard_serve_filters(void *arg)
 	struct client *client = arg;
 	const struct codec_frame *frame = &client->frame;
 	struct shard *shard = &shards[client->shard++];
-	uint8_t qos;
 
-	for (size_t offset = 0; offset < frame->body_size;) {
-		const struct slice filter = codec_filter_next(frame, &offset, &qos);
+	for (size_t offset = client->filters.offset; offset < frame->body_size;) {
+		const struct codec_filter filter = codec_filter_next(frame, &offset);
 
-		shard_drop(shard, client, filter);
+		shard_drop(shard, client, filter.name);
 		if (frame->type == CODEC_SUBSCRIBE)
-			shard_add(shard, client, filter, qos);
+			shard_add(shard, client, filter.name, filter.qos);
 	}
 	if (client->shard < SHARDS)
 		hop(&shards[client->shard].resource, shard_serve_filters, client);
@@ -411,13 +408,14 @@ static int client_connect(struct client *client)
 {
 	struct codec_connect *connect = &client->connect;
 	const int status = codec_connect(&client->frame, connect);
+	const bool other = status == -EPROTONOSUPPORT || connect->version == CODEC_5;
 	const bool nameless = status == 0 && connect->client_id.size == 0 && !connect->clean;
 	unsigned char bytes[4];
 
-	if (status == -EPROTONOSUPPORT || nameless)
-		output_write(output_of(bytes, codec_put_connack(bytes, false, nameless ? 2 : 1)),
+	if (other || nameless)
+		output_write(output_of(bytes, codec_put_connack(bytes, false, other ? 1 : 2)),
 		             &client->connection);
-	if (status != 0 || nameless)
+	if (status != 0 || other || nameless)
 		return -EPROTO;
 	connection_allow_silence(&client->connection, connect->keep_alive * BATON_SECOND * 3 / 2);
 	connect->will.qos = connect->will.qos > 0;
@@ -433,6 +431,7 @@ static int client_serve(struct client *client)
 	const struct codec_frame *frame = &client->frame;
 	unsigned char bytes[CODEC_HEADER_MAX];
 	struct codec_publish publish;
+	uint8_t reason;
 
 	if ((client->session == NULL) != (frame->type == CODEC_CONNECT))
 		return -EPROTO;
@@ -440,18 +439,18 @@ static int client_serve(struct client *client)
 	case CODEC_CONNECT:
 		return client_connect(client);
 	case CODEC_PUBLISH:
-		if (codec_publish(frame, &publish) != 0 || publish.qos > 1)
+		if (codec_publish(frame, CODEC_311, &publish) != 0 || publish.qos > 1)
 			return -EPROTO;
 		client_publish(client, &publish);
 		return 1;
 	case CODEC_PUBACK:
-		if (codec_ack(frame, &client->packet_id) != 0)
+		if (codec_ack(frame, CODEC_311, &client->packet_id, &reason) != 0)
 			return -EPROTO;
 		hop(&client->session->entry.resource, session_serve_puback, client);
 		return 1;
 	case CODEC_SUBSCRIBE:
 	case CODEC_UNSUBSCRIBE:
-		if (codec_filters(frame, &client->packet_id, &client->filters) != 0)
+		if (codec_filters(frame, CODEC_311, &client->filters) != 0)
 			return -EPROTO;
 		client->shard = 0;
 		hop(&shards[0].resource, shard_serve_filters, client);

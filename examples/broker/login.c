@@ -236,7 +236,7 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	const bool anonymous = limit_of(connection->loop->env, anonymous);
 	struct codec_connect connect;
 
-	if (codec_connect(frame, &connect) != 0)
+	if (codec_connect(frame, &connect) != 0 || connect.version == CODEC_5)
 		return login_admit(connection); /* protocol.c finds what is wrong with it */
 	connection->version = 4;
 	if (connect.user_name.bytes == NULL || connection->loop->vouchers == NULL)

@@ -129,7 +129,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return -EPROTO;
 	}
 	connection->version = 4;
-	if (status == -EPROTONOSUPPORT)
+	if (status == -EPROTONOSUPPORT || connect.version == CODEC_5)
 		return refuse(connection, WHY_VERSION);
 	if (status != 0)
 		return status;
@@ -183,7 +183,7 @@ static int publish(struct connection *connection, const struct codec_publish *pu
 static int handle_publish(struct connection *connection, const struct codec_frame *frame)
 {
 	struct codec_publish packet;
-	int status = codec_publish(frame, &packet);
+	int status = codec_publish(frame, CODEC_311, &packet);
 
 	if (status != 0)
 		return status;
@@ -217,7 +217,8 @@ static int handle_pubrel(struct connection *connection, const struct codec_frame
 	unsigned char bytes[4];
 	struct packet *answer;
 	uint16_t packet_id;
-	int status = codec_ack(frame, &packet_id);
+	uint8_t reason;
+	int status = codec_ack(frame, CODEC_311, &packet_id, &reason);
 
 	if (status != 0)
 		return status;
@@ -243,7 +244,8 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 {
 	struct session_acks *acks = connection->acks;
 	uint16_t packet_id;
-	int status = codec_ack(frame, &packet_id);
+	uint8_t reason;
+	int status = codec_ack(frame, CODEC_311, &packet_id, &reason);
 
 	if (status != 0)
 		return status;
@@ -265,14 +267,12 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 static int handle_filters(struct connection *connection, const struct codec_frame *frame)
 {
 	struct request *request;
-	uint16_t packet_id;
-	size_t count;
-	int status = codec_filters(frame, &packet_id, &count);
+	struct codec_filters filters;
+	int status = codec_filters(frame, CODEC_311, &filters);
 
 	if (status != 0)
 		return status;
-	request =
-		request_create(&broker_of(connection)->table, connection, frame, packet_id, count);
+	request = request_create(&broker_of(connection)->table, connection, frame, &filters);
 	if (request == NULL)
 		return -ENOMEM;
 	request_submit(request);
@@ -293,7 +293,8 @@ static int handle_ping(struct connection *connection, const struct codec_frame *
 
 static int handle_disconnect(struct connection *connection, const struct codec_frame *frame)
 {
-	const int status = codec_empty(frame);
+	struct codec_disconnect disconnect;
+	const int status = codec_disconnect(frame, CODEC_311, &disconnect);
 
 	if (status != 0)
 		return status;

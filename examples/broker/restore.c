@@ -109,7 +109,8 @@ static void restore_subscription(void *arg, const struct database_record *record
 static void restore_message(void *arg, const struct database_record *record)
 {
 	struct restore *restore = arg;
-	const struct codec_publish publish = {.qos = (uint8_t)record->numbers[1],
+	const struct codec_publish publish = {.expiry = PROPERTIES_NEVER,
+	                                      .qos = (uint8_t)record->numbers[1],
 	                                      .topic = record->texts[0],
 	                                      .payload = record->texts[1]};
 	struct message *message = message_create(NULL, &publish);

@@ -19,7 +19,7 @@
 
 static void system_publish(struct system *system, struct topic *topic, const char *text)
 {
-	struct codec_publish publish = {0};
+	struct codec_publish publish = {.expiry = PROPERTIES_NEVER};
 	struct message *message;
 
 	publish.topic = topic->name;

@@ -10,7 +10,7 @@
 
 /* Table 2.2: the flags that each type must have; -1: none can be right, as clients do not send it;
  * 16: whatever makes sense. */
-static const int flags_of[16] = {-1, 0, -1, 16, 0, 0, 2, 0, 2, -1, 2, -1, 0, -1, 0, -1};
+static const int flags_of[16] = {-1, 0, -1, 16, 0, 0, 2, 0, 2, -1, 2, -1, 0, -1, 0, 0};
 
 int model_frame(const unsigned char *bytes, size_t size, size_t size_max, size_t *whole)
 {

@@ -31,6 +31,8 @@ static void decode_connect(const struct codec_frame *frame, struct decoded *deco
 	struct codec_connect connect;
 
 	decoded->status = codec_connect(frame, &connect);
+	if (connect.version == CODEC_5)
+		decoded->status = -EPROTONOSUPPORT;
 	if (decoded->status != 0)
 		return;
 	decoded->number = connect.keep_alive;
@@ -54,12 +56,16 @@ static struct decoded decode(const struct codec_frame *frame)
 {
 	struct decoded decoded = {0};
 	struct codec_publish publish;
+	struct codec_filters filters;
+	struct codec_disconnect disconnect;
+	uint8_t reason;
+
 	switch (frame->type) {
 	case CODEC_CONNECT:
 		decode_connect(frame, &decoded);
 		break;
 	case CODEC_PUBLISH:
-		decoded.status = codec_publish(frame, &publish);
+		decoded.status = codec_publish(frame, CODEC_311, &publish);
 		if (decoded.status != 0)
 			break;
 		decoded.number = publish.packet_id;
@@ -73,14 +79,18 @@ static struct decoded decode(const struct codec_frame *frame)
 	case CODEC_PUBREC:
 	case CODEC_PUBREL:
 	case CODEC_PUBCOMP:
-		decoded.status = codec_ack(frame, &decoded.number);
+		decoded.status = codec_ack(frame, CODEC_311, &decoded.number, &reason);
 		break;
 	case CODEC_SUBSCRIBE:
 	case CODEC_UNSUBSCRIBE:
-		decoded.status = codec_filters(frame, &decoded.number, &decoded.count);
+		decoded.status = codec_filters(frame, CODEC_311, &filters);
+		decoded.number = filters.packet_id;
+		decoded.count = filters.count;
+		break;
+	case CODEC_DISCONNECT:
+		decoded.status = codec_disconnect(frame, CODEC_311, &disconnect);
 		break;
 	case CODEC_PINGREQ:
-	case CODEC_DISCONNECT:
 		decoded.status = codec_empty(frame);
 		break;
 	default:
@@ -125,7 +135,7 @@ static void check_publish(const struct codec_frame *frame)
 	unsigned char *out;
 	size_t size;
 
-	FUZZ_CHECK(codec_publish(frame, &publish) == 0);
+	FUZZ_CHECK(codec_publish(frame, CODEC_311, &publish) == 0);
 	out = malloc(CODEC_HEADER_MAX + 2 + publish.topic.size + 2);
 	FUZZ_CHECK(out != NULL);
 	size = codec_put_publish(out, &publish);
@@ -137,17 +147,16 @@ static void check_publish(const struct codec_frame *frame)
 static void check_filters(const struct codec_frame *frame, const struct decoded *decoded)
 {
 	unsigned char *out = malloc(frame->body_size);
-	size_t at, offset = 0;
-	struct slice filter;
-	uint8_t qos;
+	size_t at, offset = 2;
+	struct codec_filter filter;
 
 	FUZZ_CHECK(out != NULL);
 	at = codec_put_u16(out, decoded->number);
 	for (size_t i = 0; i < decoded->count; i++) {
-		filter = codec_filter_next(frame, &offset, &qos);
-		at += codec_put_string(out + at, filter);
+		filter = codec_filter_next(frame, &offset);
+		at += codec_put_string(out + at, filter.name);
 		if (frame->type == CODEC_SUBSCRIBE)
-			out[at++] = qos;
+			out[at++] = filter.qos;
 		FUZZ_CHECK(at == offset && offset <= frame->body_size);
 	}
 	FUZZ_CHECK(at == frame->body_size && memcmp(out, frame->body, at) == 0);

@@ -66,18 +66,18 @@ static struct packet *request_create_answer(const struct request *request, uint8
 }
 
 struct request *request_create(struct table *table, struct connection *connection,
-                               const struct codec_frame *frame, uint16_t packet_id, size_t count)
+                               const struct codec_frame *frame, const struct codec_filters *filters)
 {
 	struct session *session = connection->session;
 	const struct broker_options *options = &session->env->options;
 	const bool subscribe = frame->type == CODEC_SUBSCRIBE;
-	const size_t filters_size = count * sizeof(struct request_filter);
+	const size_t count = filters->count, filters_size = count * sizeof(struct request_filter);
 	/* One allocation: the filters, then a copy of the frame's body, which they point into. */
 	const size_t size = sizeof(struct request) + filters_size + frame->body_size;
 	struct request *request = malloc(size);
 	struct codec_frame copy = *frame;
 	unsigned char *body;
-	size_t offset = 0;
+	size_t offset = filters->offset;
 	enum why why;
 
 	if (request == NULL)
@@ -93,16 +93,16 @@ struct request *request_create(struct table *table, struct connection *connectio
 	copy.body = body;
 	for (size_t i = 0; i < count; i++) {
 		struct request_filter *filter = &request->filters[i];
+		const struct codec_filter wire = codec_filter_next(&copy, &offset);
 
-		*filter = (struct request_filter){0};
-		filter->name = codec_filter_next(&copy, &offset, &filter->qos);
+		*filter = (struct request_filter){.name = wire.name, .qos = wire.qos};
 		why = subscribe ? request_objection(options, filter->name) : WHY_NONE;
 		filter->accepted = subscribe && why == WHY_NONE;
 		if (why != WHY_NONE)
 			request_log(request, filter->name, why);
 	}
 	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
-	                                        packet_id);
+	                                        filters->packet_id);
 	if (request->answer == NULL) {
 		free(request);
 		return NULL;

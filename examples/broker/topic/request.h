@@ -71,7 +71,8 @@ struct request {
  * loop thread, and charges the connection. NULL: no memory.
  */
 struct request *request_create(struct table *table, struct connection *connection,
-                               const struct codec_frame *frame, uint16_t packet_id, size_t count);
+                               const struct codec_frame *frame,
+                               const struct codec_filters *filters);
 
 /* The request that ends all subscriptions of a session. NULL: no memory. */
 struct request *request_create_end(struct table *table, struct session *session);

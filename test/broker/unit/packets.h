@@ -110,7 +110,7 @@ static inline int decode_publish(unsigned first, const struct wire *body,
 	struct codec_frame frame;
 	int found = frame_of(first, body, &frame);
 
-	return found == 1 ? codec_publish(&frame, publish) : found;
+	return found == 1 ? codec_publish(&frame, CODEC_311, publish) : found;
 }
 
 static inline int decode_connect(const struct wire *body, struct codec_connect *connect)
@@ -127,11 +127,10 @@ static inline int decode_connect(const struct wire *body, struct codec_connect *
 static inline int decode_filters(unsigned first, const struct wire *body)
 {
 	struct codec_frame frame;
-	uint16_t packet_id;
-	size_t count;
+	struct codec_filters filters;
 	int found = frame_of(first, body, &frame);
 
-	return found == 1 ? codec_filters(&frame, &packet_id, &count) : found;
+	return found == 1 ? codec_filters(&frame, CODEC_311, &filters) : found;
 }
 
 #endif

@@ -18,6 +18,7 @@ static bool first_allowed(unsigned first)
 	case CODEC_PUBCOMP:
 	case CODEC_PINGREQ:
 	case CODEC_DISCONNECT:
+	case CODEC_AUTH:
 		return flags == 0;
 	case CODEC_PUBREL:
 	case CODEC_SUBSCRIBE:
@@ -271,11 +272,13 @@ Test(codec, an_acknowledgement_is_its_packet_id, .timeout = 5)
 			struct wire body = {0};
 			struct codec_frame frame;
 			uint16_t packet_id = 0;
+			uint8_t reason = 77;
 
 			wire_u16(&body, id);
 			cr_assert_eq(frame_of(ack_firsts[i], &body, &frame), 1);
-			cr_assert_eq(codec_ack(&frame, &packet_id), 0);
+			cr_assert_eq(codec_ack(&frame, CODEC_311, &packet_id, &reason), 0);
 			cr_assert_eq(packet_id, id);
+			cr_assert_eq(reason, 0);
 		}
 	}
 }
@@ -287,10 +290,11 @@ Test(codec, an_acknowledgement_of_packet_id_zero_is_refused, .timeout = 5)
 		struct wire body = {0};
 		struct codec_frame frame;
 		uint16_t packet_id;
+		uint8_t reason;
 
 		wire_u16(&body, 0);
 		cr_assert_eq(frame_of(ack_firsts[i], &body, &frame), 1);
-		cr_assert_eq(codec_ack(&frame, &packet_id), -EPROTO);
+		cr_assert_eq(codec_ack(&frame, CODEC_311, &packet_id, &reason), -EPROTO);
 	}
 }
 
@@ -301,24 +305,27 @@ Test(codec, an_acknowledgement_has_exactly_two_bytes, .timeout = 5)
 			struct wire body = {.size = size, .bytes = {1, 1, 1}};
 			struct codec_frame frame;
 			uint16_t packet_id;
+			uint8_t reason;
 
 			cr_assert_eq(frame_of(ack_firsts[i], &body, &frame), 1);
-			cr_assert_eq(codec_ack(&frame, &packet_id), size == 2 ? 0 : -EPROTO);
+			cr_assert_eq(codec_ack(&frame, CODEC_311, &packet_id, &reason),
+			             size == 2 ? 0 : -EPROTO);
 		}
 	}
 }
 
 Test(codec, pingreq_and_disconnect_have_no_body, .timeout = 5)
 {
-	static const unsigned firsts[] = {0xC0, 0xE0};
+	for (size_t size = 0; size < 200; size++) {
+		struct wire body = {.size = size};
+		struct codec_disconnect disconnect;
+		struct codec_frame frame;
 
-	for (size_t i = 0; i < 2; i++) {
-		for (size_t size = 0; size < 200; size++) {
-			struct wire body = {.size = size};
-			struct codec_frame frame;
-
-			cr_assert_eq(frame_of(firsts[i], &body, &frame), 1);
-			cr_assert_eq(codec_empty(&frame), size == 0 ? 0 : -EPROTO);
-		}
+		cr_assert_eq(frame_of(0xC0, &body, &frame), 1);
+		cr_assert_eq(codec_empty(&frame), size == 0 ? 0 : -EPROTO);
+		cr_assert_eq(frame_of(0xE0, &body, &frame), 1);
+		cr_assert_eq(codec_disconnect(&frame, CODEC_311, &disconnect),
+		             size == 0 ? 0 : -EPROTO);
+		cr_assert(disconnect.reason == 0 && !disconnect.expiry_given);
 	}
 }

@@ -132,11 +132,12 @@ Test(codec_encode, acknowledgements_are_decoded_as_they_were, .timeout = 5)
 		for (unsigned id = 1; id < 65536; id += 13) {
 			struct codec_frame frame;
 			uint16_t packet_id = 0;
+			uint8_t reason;
 			size_t size = codec_put_ack(out, types[i], (uint16_t)id);
 
 			cr_assert_eq(codec_frame(out, size, 4, &frame), 1);
 			cr_assert_eq(frame.type, types[i]);
-			cr_assert_eq(codec_ack(&frame, &packet_id), 0);
+			cr_assert_eq(codec_ack(&frame, CODEC_311, &packet_id, &reason), 0);
 			cr_assert_eq(packet_id, id);
 		}
 }
@@ -202,7 +203,7 @@ Test(codec_encode, any_publish_is_decoded_as_it_was, .timeout = 30)
 		size += put.payload.size;
 		cr_assert_eq(codec_frame(out, size, size, &frame), 1);
 		cr_assert_eq(frame.size, size);
-		cr_assert_eq(codec_publish(&frame, &got), 0);
+		cr_assert_eq(codec_publish(&frame, CODEC_311, &got), 0);
 		cr_assert(names_equal(got.topic, put.topic));
 		cr_assert(names_equal(got.payload, put.payload));
 		cr_assert(got.packet_id == put.packet_id && got.qos == put.qos &&

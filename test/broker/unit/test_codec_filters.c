@@ -44,13 +44,12 @@ Test(codec_filters, the_packet_id_and_the_count_are_told, .timeout = 5)
 		for (size_t j = 0; j < sizeof(ids) / sizeof(ids[0]); j++) {
 			struct wire body = three(firsts[i], ids[j]);
 			struct codec_frame frame;
-			uint16_t packet_id = 0;
-			size_t count = 77;
+			struct codec_filters filters = {.count = 77};
 
 			cr_assert_eq(frame_of(firsts[i], &body, &frame), 1);
-			cr_assert_eq(codec_filters(&frame, &packet_id, &count), 0);
-			cr_assert_eq(packet_id, ids[j]);
-			cr_assert_eq(count, 3);
+			cr_assert_eq(codec_filters(&frame, CODEC_311, &filters), 0);
+			cr_assert_eq(filters.packet_id, ids[j]);
+			cr_assert_eq(filters.count, 3);
 		}
 	}
 }
@@ -63,17 +62,17 @@ Test(codec_filters, they_come_in_their_order_with_their_qos, .timeout = 5)
 	for (size_t i = 0; i < 2; i++) {
 		struct wire body = three(firsts[i], 1);
 		struct codec_frame frame;
-		uint16_t packet_id;
-		size_t count, offset = 0;
+		struct codec_filters told;
 
 		cr_assert_eq(frame_of(firsts[i], &body, &frame), 1);
-		cr_assert_eq(codec_filters(&frame, &packet_id, &count), 0);
+		cr_assert_eq(codec_filters(&frame, CODEC_311, &told), 0);
 		for (size_t j = 0; j < 3; j++) {
-			uint8_t qos = 77;
-			struct slice filter = codec_filter_next(&frame, &offset, &qos);
+			struct codec_filter filter = codec_filter_next(&frame, &told.offset);
 
-			cr_assert(slice_is(filter, filters[j]));
-			cr_assert_eq(qos, firsts[i] == FIRST_SUBSCRIBE ? wanted[j] : 0);
+			cr_assert(slice_is(filter.name, filters[j]));
+			cr_assert(!filter.no_local && !filter.retain_as_published);
+			cr_assert_eq(filter.retain_handling, 0);
+			cr_assert_eq(filter.qos, firsts[i] == FIRST_SUBSCRIBE ? wanted[j] : 0);
 		}
 	}
 }
@@ -82,14 +81,14 @@ Test(codec_filters, a_filter_points_into_the_bytes_given, .timeout = 5)
 {
 	struct wire body = three(FIRST_SUBSCRIBE, 1);
 	struct codec_frame frame;
-	uint16_t packet_id;
-	size_t count, offset = 0;
-	uint8_t qos;
+	struct codec_filters filters;
 
 	cr_assert_eq(frame_of(FIRST_SUBSCRIBE, &body, &frame), 1);
-	cr_assert_eq(codec_filters(&frame, &packet_id, &count), 0);
-	cr_assert(codec_filter_next(&frame, &offset, &qos).bytes == (const char *)frame.body + 4);
-	cr_assert(codec_filter_next(&frame, &offset, &qos).bytes == (const char *)frame.body + 10);
+	cr_assert_eq(codec_filters(&frame, CODEC_311, &filters), 0);
+	cr_assert(codec_filter_next(&frame, &filters.offset).name.bytes ==
+	          (const char *)frame.body + 4);
+	cr_assert(codec_filter_next(&frame, &filters.offset).name.bytes ==
+	          (const char *)frame.body + 10);
 }
 
 Test(codec_filters, many_filters_are_counted_and_read_to_the_last, .timeout = 5)
@@ -97,22 +96,21 @@ Test(codec_filters, many_filters_are_counted_and_read_to_the_last, .timeout = 5)
 	for (size_t i = 0; i < 2; i++) {
 		struct wire body = {0};
 		struct codec_frame frame;
-		uint16_t packet_id;
-		size_t count, offset = 0;
-		uint8_t qos = 0;
+		struct codec_filters filters;
 
 		wire_u16(&body, 1);
 		for (unsigned n = 0; n < 100; n++)
 			put_filter(&body, firsts[i], n < 99 ? "x" : "last", n % 3);
 		cr_assert_eq(frame_of(firsts[i], &body, &frame), 1);
-		cr_assert_eq(codec_filters(&frame, &packet_id, &count), 0);
-		cr_assert_eq(count, 100);
+		cr_assert_eq(codec_filters(&frame, CODEC_311, &filters), 0);
+		cr_assert_eq(filters.count, 100);
 		for (unsigned n = 0; n < 99; n++) {
-			cr_assert(slice_is(codec_filter_next(&frame, &offset, &qos), "x"));
-			if (firsts[i] == FIRST_SUBSCRIBE)
-				cr_assert_eq(qos, n % 3);
+			struct codec_filter filter = codec_filter_next(&frame, &filters.offset);
+
+			cr_assert(slice_is(filter.name, "x"));
+			cr_assert_eq(filter.qos, firsts[i] == FIRST_SUBSCRIBE ? n % 3 : 0);
 		}
-		cr_assert(slice_is(codec_filter_next(&frame, &offset, &qos), "last"));
+		cr_assert(slice_is(codec_filter_next(&frame, &filters.offset).name, "last"));
 	}
 }
 

@@ -46,6 +46,9 @@ Test(codec_publish, with_all_flags_it_is_what_was_sent, .timeout = 5)
 		cr_assert_eq(publish.qos, qos_of(first));
 		cr_assert_eq(publish.retain, (first & 1) != 0);
 		cr_assert_eq(publish.duplicate, (first & 8) != 0);
+		cr_assert_eq(publish.properties.size, 0);
+		cr_assert_eq(publish.expiry, PROPERTIES_NEVER);
+		cr_assert_eq(publish.alias, 0);
 	}
 }
 
@@ -132,7 +135,7 @@ Test(codec_publish, a_topic_of_any_length_is_told, .timeout = 5)
 		frame.body_size = 2 + sizes[i] + 3;
 		frame.body = exactly(body, frame.body_size);
 		frame.size = 4 + frame.body_size;
-		cr_assert_eq(codec_publish(&frame, &publish), 0);
+		cr_assert_eq(codec_publish(&frame, CODEC_311, &publish), 0);
 		cr_assert_eq(publish.topic.size, sizes[i]);
 		cr_assert_eq(publish.payload.size, 3);
 	}
@@ -173,7 +176,7 @@ Test(codec_publish, topic_and_payload_point_into_the_bytes_given, .timeout = 5)
 	struct codec_publish publish;
 
 	cr_assert_eq(frame_of(0x32, &body, &frame), 1);
-	cr_assert_eq(codec_publish(&frame, &publish), 0);
+	cr_assert_eq(codec_publish(&frame, CODEC_311, &publish), 0);
 	cr_assert(publish.topic.bytes == (const char *)frame.body + 2);
 	cr_assert(publish.payload.bytes == (const char *)frame.body + 9);
 }
