@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets of MQTT 3.1.1 written down by hand, for the tests of the example broker's codec: they
+ * Packets of MQTT written down by hand, for the tests of the example broker's codec: they
  * share nothing with its encoders. What is decoded lies in memory of exactly its size, so that
  * AddressSanitizer sees who reads behind it.
  */
@@ -44,7 +44,7 @@ static inline void wire_text(struct wire *wire, const char *text)
 	wire_bytes(wire, text, strlen(text));
 }
 
-/* The pseudo code of 2.2.3. */
+/* The pseudo code of 2.2.3 (1.5.5 of MQTT 5). */
 static inline size_t remaining_length(unsigned char *out, size_t value)
 {
 	size_t size = 0;
@@ -56,6 +56,15 @@ static inline size_t remaining_length(unsigned char *out, size_t value)
 		out[size++] = (unsigned char)(value > 0 ? byte | 128 : byte);
 	} while (value > 0);
 	return size;
+}
+
+/* Properties of MQTT 5, with their length. */
+static inline void wire_properties(struct wire *wire, struct slice properties)
+{
+	unsigned char length[4];
+
+	wire_bytes(wire, length, remaining_length(length, properties.size));
+	wire_bytes(wire, properties.bytes, properties.size);
 }
 
 /* A copy in memory of its own size, until so many further calls. */
