@@ -328,3 +328,41 @@ Test(names, what_is_left_after_a_level_is_the_rest, .timeout = 5)
 	cr_assert_eq(level.size, 0);
 	cr_assert(rest.bytes == start + 4 && rest.size == 1);
 }
+
+/* 4.8.2 of MQTT 5 */
+Test(names, a_shared_filter_is_taken_apart, .timeout = 5)
+{
+	static const struct {
+		const char *name, *group, *filter; /* NULL: it is none, or wrong */
+		bool good;
+	} rows[] = {
+		{"$share/g/a", "g", "a", true},
+		{"$share/g/a/b/#", "g", "a/b/#", true},
+		{"$share/group one//", "group one", "/", true},
+		{"$share/g/$share/h/x", "g", "$share/h/x", true},
+		{"$share", NULL, NULL, true},
+		{"$shared/g/a", NULL, NULL, true},
+		{"a/$share/g/a", NULL, NULL, true},
+		{"$SHARE/g/a", NULL, NULL, true},
+		{"$share/", NULL, NULL, false},
+		{"$share//a", NULL, NULL, false},
+		{"$share/g", NULL, NULL, false},
+		{"$share/g/", NULL, NULL, false},
+		{"$share/+/a", NULL, NULL, false},
+		{"$share/#", NULL, NULL, false},
+		{"$share/g+/a", NULL, NULL, false},
+		{"$share/g/a#", NULL, NULL, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct slice name = {rows[i].name, strlen(rows[i].name)};
+		struct slice group, filter;
+
+		cr_assert_eq(names_share(name, &group, &filter), rows[i].good, "%s", rows[i].name);
+		if (rows[i].group != NULL)
+			cr_assert(slice_is(group, rows[i].group) &&
+			          slice_is(filter, rows[i].filter));
+		else if (rows[i].good)
+			cr_assert_null(filter.bytes);
+	}
+}
