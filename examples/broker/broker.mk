@@ -26,6 +26,7 @@ $(call program,broker/e2e,$(wildcard test/broker/*.c))
 # Between a broker and its disk, for stories of a disk that fails.
 build/broker/disk.so: test/broker/preload/disk.c test/broker/preload/disk.h
 	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(filter-out -MMD -MP,$(BASE_FLAGS)) -fPIC -shared -o $@ $<
 
 # E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.

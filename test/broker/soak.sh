@@ -24,6 +24,7 @@ check() { # check WHAT COMMAND...
 	else
 		failed=$((failed + 1))
 		echo "soak: $what"
+		return 1
 	fi
 }
 
@@ -87,7 +88,7 @@ done
 port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/out")
 while [ $SECONDS -lt "$seconds" ] || [ ${#memory[@]} -lt 3 ]; do
 	round
-	kill -0 $pid 2>/dev/null || { echo 'soak: the broker has died'; failed=$((failed + 1)); break; }
+	check 'the broker has died' kill -0 $pid || break
 done
 echo "KiB after each round: ${memory[*]}"
 # The first round makes what stays: threads, tables, the cache of the store.
