@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "common/why.h"
+#include "connect.h"
 #include "net/address.h"
 #include "net/connection.h"
 #include "net/loop.h"
@@ -236,13 +237,11 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	const bool anonymous = limit_of(connection->loop->env, anonymous);
 	struct codec_connect connect;
 
-	if (codec_connect(frame, &connect) != 0 || connect.version == CODEC_5)
-		return login_admit(connection); /* protocol.c finds what is wrong with it */
-	connection->version = 4;
+	if (connect_decode(connection, frame, &connect) != 0)
+		return login_admit(connection); /* connect.c finds what is wrong with it */
 	if (connect.user_name.bytes == NULL || connection->loop->vouchers == NULL)
-		return anonymous
-		               ? login_admit(connection)
-		               : login_refuse(connection, WHY_ANONYMOUS);
+		return anonymous ? login_admit(connection)
+		                 : login_refuse(connection, WHY_ANONYMOUS);
 	if (connect.password.bytes == NULL ||
 	    memchr(connect.password.bytes, '\0', connect.password.size) != NULL)
 		return login_refuse(connection, WHY_NO_PASSWORD);

@@ -6,6 +6,8 @@
  *   1             goes on with the next packet
  *   0             keeps the packet, and handles it again when its password was checked (login.c)
  *   -EPROTO       closes: a client must not send that
+ *   -EBADMSG      the same: it is well-formed, but against the protocol (MQTT 5)
+ *   -EINVAL       the same: it has a topic name that is none (MQTT 5)
  *   -ECONNRESET   closes: the client has sent DISCONNECT, or has its refusal
  *   -ENOMEM       closes
  */
@@ -14,14 +16,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aliases.h"
 #include "broker.h"
 #include "common/log.h"
 #include "common/why.h"
+#include "connect.h"
 #include "login.h"
 #include "net/connection.h"
 #include "net/loop.h"
 #include "publisher.h"
-#include "session/join.h"
 #include "session/session.h"
 #include "store/writes.h"
 #include "topic/request.h"
@@ -29,31 +32,18 @@
 #include "will.h"
 
 /* Appends a packet of the broker's own to the connection's output. */
-static int reply(struct connection *connection, const unsigned char *bytes, size_t size)
+static void reply(struct connection *connection, struct packet *packet)
 {
-	struct packet *packet = packet_create_own(bytes, size);
-
-	if (packet == NULL)
-		return -ENOMEM;
 	output_append(connection, packet);
 	connection_dirty(connection);
-	return 1;
-}
-
-static int reply_ack(struct connection *connection, uint8_t type, uint16_t packet_id)
-{
-	unsigned char bytes[4];
-
-	return reply(connection, bytes, codec_put_ack(bytes, type, packet_id));
 }
 
 /* The PUBACK or PUBREC of a PUBLISH. NULL: no memory. */
-static struct packet *answer_create(const struct codec_publish *publish)
+static struct packet *answer_create(const struct connection *connection,
+                                    const struct codec_publish *publish)
 {
 	const uint8_t type = publish->qos == 1 ? CODEC_PUBACK : CODEC_PUBREC;
-	unsigned char bytes[4];
-	struct packet *answer =
-		packet_create_own(bytes, codec_put_ack(bytes, type, publish->packet_id));
+	struct packet *answer = packet_create_ack(connection->version, type, publish->packet_id);
 
 	if (answer != NULL)
 		answer->ordered = true;
@@ -83,21 +73,22 @@ static void send_kept(struct connection *connection, struct packet *packet,
 }
 
 /*
- * Acknowledges a PUBLISH that is not passed on, behind those before it. `again`: it was passed on
- * before, perhaps for an earlier connection, and may not be committed yet.
+ * Acknowledges, behind those before it, a PUBLISH that is not passed on: it is refused, or was
+ * passed on before (WHY_NONE), perhaps for an earlier connection, and may not be committed yet.
  */
 static int answer_only(struct connection *connection, const struct codec_publish *publish,
-                       bool again)
+                       enum why why)
 {
 	struct packet *answer;
 
 	if (publish->qos == 0)
 		return 1;
-	answer = answer_create(publish);
+	answer = answer_create(connection, publish);
 	if (answer == NULL)
 		return -ENOMEM;
+	packet_set_reason(answer, why_reason(why));
 	answers_expect(connection, answer);
-	if (again && connection->session->id != 0) {
+	if (why == WHY_NONE && connection->session->id != 0) {
 		send_kept(connection, answer, DATABASE_NOTHING, 0);
 		return 1;
 	}
@@ -113,42 +104,6 @@ static int refuse(struct connection *connection, enum why why)
 	return -ECONNRESET;
 }
 
-static int handle_connect(struct connection *connection, const struct codec_frame *frame)
-{
-	struct codec_connect connect;
-	int status;
-
-	if (connection->session != NULL) {
-		connection->why = WHY_CONNECT_AGAIN;
-		return -EPROTO;
-	}
-	status = codec_connect(frame, &connect);
-	if (status == -EPFNOSUPPORT) {
-		/* 3.1.2-1: a client of another protocol would not understand a CONNACK. */
-		connection->why = WHY_PROTOCOL;
-		return -EPROTO;
-	}
-	connection->version = 4;
-	if (status == -EPROTONOSUPPORT || connect.version == CODEC_5)
-		return refuse(connection, WHY_VERSION);
-	if (status != 0)
-		return status;
-	if (connect.client_id.size == 0 && !connect.clean)
-		return refuse(connection, WHY_NO_ID);
-	if (!connect.clean && store_refuses(broker_of(connection)->env.store))
-		return refuse(connection, WHY_STORE);
-	/* One and a half times the keep-alive, 3.1.2.10; 0: the client may be silent. */
-	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
-	if (connect.will.topic.size > 0 && names_own(connect.will.topic))
-		log_line(LOG_LEVEL_WARNING, connect.client_id, "a will is refused: %s",
-		         why_text(WHY_OWN_TOPIC));
-	else if (connect.will.topic.size > 0)
-		status = will_make(connection, &connect.will);
-	if (status == 0)
-		status = join_start(&broker_of(connection)->clients, connection, &connect);
-	return status == 0 ? 1 : status;
-}
-
 static int publish(struct connection *connection, const struct codec_publish *publish)
 {
 	struct message *message = message_create(connection, publish);
@@ -156,7 +111,7 @@ static int publish(struct connection *connection, const struct codec_publish *pu
 	int status = message == NULL ? -ENOMEM : 0;
 
 	if (status == 0 && publish->qos > 0) {
-		answer = answer_create(publish);
+		answer = answer_create(connection, publish);
 		message->answer = answer;
 		if (publish->qos == 2)
 			message->received_by = connection->session->id;
@@ -176,34 +131,65 @@ static int publish(struct connection *connection, const struct codec_publish *pu
 	return 1;
 }
 
+/* What MQTT 5 adds: the receive maximum (3.3.4) and topic aliases. 0 or an error. */
+static int publish_prepare(struct connection *connection, struct codec_publish *publish)
+{
+	const struct broker_options *options = &connection->loop->env->options;
+
+	if (publish->qos > 0 && ++connection->receiving > options->receive_max)
+		return refuse(connection, WHY_RECEIVE_MAXIMUM);
+	if (publish->alias == 0)
+		return 0;
+	if (publish->alias > options->alias_max)
+		return refuse(connection, WHY_ALIAS);
+	return aliases_apply(&connection->aliases, options->alias_max, publish->alias,
+	                     &publish->topic);
+}
+
 /*
- * QoS 2 (4.3.3): the packet id is kept until PUBREL, so that the message is passed on once. A
- * message that is not passed on is acknowledged, too (3.3.5).
+ * A message that the client may not send, or that cannot be kept. A client of 3.1.1 cannot be told
+ * so (3.3.5 there). To one of MQTT 5 the exchange has ended with the reason code.
  */
+static int publish_refuse(struct connection *connection, const struct codec_publish *publish,
+                          enum why why)
+{
+	if (publish->qos == 2 && connection->version == CODEC_5)
+		received_remove(&connection->session->received, publish->packet_id);
+	return answer_only(connection, publish, why);
+}
+
+/* QoS 2 (4.3.3): the packet id is kept until PUBREL, so that the message is passed on once. */
 static int handle_publish(struct connection *connection, const struct codec_frame *frame)
 {
 	struct codec_publish packet;
-	int status = codec_publish(frame, CODEC_311, &packet);
+	int status = codec_publish(frame, connection->version, &packet);
+	bool refuses;
 
+	if (status == 0 && connection->version == CODEC_5)
+		status = publish_prepare(connection, &packet);
 	if (status != 0)
 		return status;
 	connection->loop->stats.messages_in++;
-	if ((packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store))
+	refuses =
+		(packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store);
+	if (refuses && (packet.qos == 0 || connection->version != CODEC_5))
 		return refuse(connection, WHY_STORE);
 	if (packet.qos == 2) {
 		status = received_add(&connection->session->received, packet.packet_id);
 		if (status == 0)
-			return answer_only(connection, &packet, true);
+			return answer_only(connection, &packet, WHY_NONE);
 		if (status < 0)
 			return status;
 	}
+	if (refuses)
+		return publish_refuse(connection, &packet, WHY_STORE);
 	/* A client's message to one of the broker's own topics is not passed on. */
 	if (names_own(packet.topic)) {
 		if (!connection->told_own)
 			log_line(LOG_LEVEL_WARNING, connection->session->client_id,
 			         "a message is refused: %s", why_text(WHY_OWN_TOPIC));
 		connection->told_own = true;
-		return answer_only(connection, &packet, false);
+		return publish_refuse(connection, &packet, WHY_OWN_TOPIC);
 	}
 	status = publish(connection, &packet);
 	if (status < 0 && packet.qos == 2)
@@ -211,25 +197,30 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	return status;
 }
 
-/* Forgets the packet id. An unknown packet id gets the same answer. */
+/* Forgets the packet id. An unknown packet id is no error, but MQTT 5 tells the client. */
 static int handle_pubrel(struct connection *connection, const struct codec_frame *frame)
 {
-	unsigned char bytes[4];
 	struct packet *answer;
 	uint16_t packet_id;
 	uint8_t reason;
-	int status = codec_ack(frame, CODEC_311, &packet_id, &reason);
+	int status = codec_ack(frame, connection->version, &packet_id, &reason);
+	bool known;
 
 	if (status != 0)
 		return status;
-	received_remove(&connection->session->received, packet_id);
-	if (connection->session->id == 0)
-		return reply_ack(connection, CODEC_PUBCOMP, packet_id);
-	/* Not before the store has forgotten the id: the client may use it again. */
-	answer = packet_create_own(bytes, codec_put_ack(bytes, CODEC_PUBCOMP, packet_id));
+	answer = packet_create_ack(connection->version, CODEC_PUBCOMP, packet_id);
 	if (answer == NULL)
 		return -ENOMEM;
-	send_kept(connection, answer, DATABASE_END_ID, packet_id);
+	known = received_remove(&connection->session->received, packet_id);
+	if (known)
+		connection_answered(connection);
+	else
+		packet_set_reason(answer, REASON_PACKET_ID_NOT_FOUND);
+	/* Not before the store has forgotten the id: the client may use it again. */
+	if (connection->session->id != 0)
+		send_kept(connection, answer, DATABASE_END_ID, packet_id);
+	else
+		reply(connection, answer);
 	return 1;
 }
 
@@ -245,7 +236,7 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 	struct session_acks *acks = connection->acks;
 	uint16_t packet_id;
 	uint8_t reason;
-	int status = codec_ack(frame, CODEC_311, &packet_id, &reason);
+	int status = codec_ack(frame, connection->version, &packet_id, &reason);
 
 	if (status != 0)
 		return status;
@@ -258,7 +249,7 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 		connection_charge(connection,
 		                  SESSION_ACKS_COST); /* until the session has handled them */
 	}
-	acks->acks[acks->count++] = (struct session_ack){packet_id, frame->type};
+	acks->acks[acks->count++] = (struct session_ack){packet_id, frame->type, reason};
 	if (acks->count == SESSION_ACKS_MAX)
 		protocol_acks(connection);
 	return 1;
@@ -268,8 +259,10 @@ static int handle_filters(struct connection *connection, const struct codec_fram
 {
 	struct request *request;
 	struct codec_filters filters;
-	int status = codec_filters(frame, CODEC_311, &filters);
+	int status = codec_filters(frame, connection->version, &filters);
 
+	if (status == -EINVAL)
+		return refuse(connection, WHY_FILTER);
 	if (status != 0)
 		return status;
 	request = request_create(&broker_of(connection)->table, connection, frame, &filters);
@@ -284,29 +277,52 @@ static int handle_ping(struct connection *connection, const struct codec_frame *
 {
 	unsigned char bytes[CODEC_HEADER_MAX];
 	int status = codec_empty(frame);
+	struct packet *answer;
 
 	if (status != 0)
 		return status;
 	received_trim(&connection->session->received);
-	return reply(connection, bytes, codec_put_header(bytes, CODEC_PINGRESP, 0, 0));
+	answer = packet_create_own(bytes, codec_put_header(bytes, CODEC_PINGRESP, 0, 0));
+	if (answer == NULL)
+		return -ENOMEM;
+	reply(connection, answer);
+	return 1;
 }
 
+/* 3.14: only reason 0 drops the will. A session that was to end now cannot be given a longer life.
+ */
 static int handle_disconnect(struct connection *connection, const struct codec_frame *frame)
 {
 	struct codec_disconnect disconnect;
-	const int status = codec_disconnect(frame, CODEC_311, &disconnect);
+	const int status = codec_disconnect(frame, connection->version, &disconnect);
 
 	if (status != 0)
 		return status;
-	will_forget(connection);
+	if (disconnect.expiry_given && disconnect.session_expiry > 0 && connection->expiry == 0)
+		return refuse(connection, WHY_EXPIRY);
+	if (disconnect.expiry_given)
+		connection->expiry = disconnect.session_expiry;
+	if (disconnect.reason == REASON_SUCCESS)
+		will_forget(connection);
 	return -ECONNRESET;
+}
+
+/* The CONNECT has named no authentication method: connect.c lets in no client that does. */
+static int handle_auth(struct connection *connection, const struct codec_frame *frame)
+{
+	struct slice method;
+	uint8_t reason;
+	const int status =
+		connection->version == CODEC_5 ? codec_auth(frame, &reason, &method) : -EPROTO;
+
+	return status != 0 ? status : refuse(connection, WHY_AUTH);
 }
 
 /* A packet of a client that is let in. */
 static int protocol_handle(struct connection *connection, const struct codec_frame *frame)
 {
 	if (frame->type == CODEC_CONNECT)
-		return handle_connect(connection, frame);
+		return connect_handle(connection, frame);
 	if (connection->session == NULL)
 		return -EPROTO; /* the first packet must be a CONNECT */
 	switch (frame->type) {
@@ -325,6 +341,8 @@ static int protocol_handle(struct connection *connection, const struct codec_fra
 		return handle_ping(connection, frame);
 	case CODEC_DISCONNECT:
 		return handle_disconnect(connection, frame);
+	case CODEC_AUTH:
+		return handle_auth(connection, frame);
 	default:
 		return -EPROTO; /* packets that only brokers send, and reserved types */
 	}
@@ -358,8 +376,10 @@ static void protocol_closed(struct connection *connection)
 		if (connection->topics[i] != NULL)
 			topic_unuse(connection->topics[i]);
 	if (connection->session != NULL)
-		session_leave(connection->session, connection->attempted);
+		session_leave(connection->session, connection->attempted, connection->expiry);
 	connection->session = NULL;
+	aliases_free(connection->aliases, connection->loop->env->options.alias_max);
+	connection->aliases = NULL;
 	will_forget(connection);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client's packets mean: the broker's half of MQTT 3.1.1. All of it runs on the connection's
- * loop thread.
+ * What a client's packets mean: the broker's half of MQTT 3.1.1 and 5. All of it runs on the
+ * connection's loop thread.
  */
 #ifndef BROKER_PROTOCOL_H
 #define BROKER_PROTOCOL_H

@@ -26,9 +26,19 @@ static void refused_protocol(const char *words)
 	expect_closed(client);
 }
 
-STORY(connect_unknown_level_is_refused)
+STORY(connect_level_3_is_refused, .mosquitto = "speaks MQTT 3.1")
 {
-	refused_protocol("CONNECT a clean level=6");
+	refused_protocol("CONNECT a clean level=3");
+}
+
+/* A later MQTT knows the CONNACK of 5. */
+STORY(connect_later_level_is_refused, .mosquitto = "answers as MQTT 3.1.1 does")
+{
+	struct client *client = open_client("stranger");
+
+	say(client, "CONNECT a clean level=6");
+	expect(client, "CONNACK 0 132 0");
+	expect_closed(client);
 }
 
 STORY(connect_level_0_is_refused)
@@ -55,11 +65,6 @@ STORY(connect_mqtt_3_1_is_closed_without_a_word, .mosquitto = "speaks MQTT 3.1")
 
 	say(client, "CONNECT a clean name=MQIsdp level=3");
 	expect_closed(client);
-}
-
-STORY(connect_mqtt_5_is_refused, .mosquitto = "speaks MQTT 5")
-{
-	refused_protocol("CONNECT a clean level=5");
 }
 
 STORY(connect_empty_id_is_accepted_with_clean_session)
@@ -342,7 +347,7 @@ STORY(take_over_by_sessions_of_both_kinds, .timeout = 20)
 STORY(connect_refused_nothing_else_is_heard)
 {
 	static const char *const beginnings[] = {
-		"10 0d 00 04 'MQTT' 05 02 00 3c 00 01 'c'", /* level */
+		"10 0d 00 04 'MQTT' 06 02 00 3c 00 01 'c'", /* level */
 		"10 0c 00 04 'MQTT' 04 00 00 3c 00 00",     /* no id */
 		"10 0d 00 04 'MQTT' 04 03 00 3c 00 01 'c'", /* malformed */
 		"",                                         /* no CONNECT */

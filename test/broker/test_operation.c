@@ -155,7 +155,7 @@ static void told_why(const char *connect, const char *words)
 STORY(who_is_refused_is_told_in_the_log, .mosquitto = "has other words for it")
 {
 	start_server("--max-sessions 0");
-	told_why("CONNECT me level=5 clean", "version");
+	told_why("CONNECT me level=7 clean", "version");
 	told_why("CONNECT -", "no client id");
 	told_why("CONNECT me", "--max-sessions");
 }

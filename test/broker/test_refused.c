@@ -40,6 +40,16 @@ static void send_then(const char *hex)
 	say_hex(join("a clean"), hex);
 }
 
+/* What a client of MQTT 5 says that was let in; its CONNECT has an expiry of 0. */
+static void send_five(const char *hex)
+{
+	struct client *client = open_client("five");
+
+	say_hex(client, "10 0e 00 04 'MQTT' 05 02 00 3c 00 00 01 'a'");
+	check(client_next(client, story_limit(CLIENT_PATIENCE_MS)) != NULL, "no CONNACK");
+	say_hex(client, hex);
+}
+
 static void subscribe_twice(const char *words)
 {
 	struct client *client = join("a clean");
@@ -123,7 +133,7 @@ static const struct row {
 	{WHY_MAX_LOGINS, log_in_often, "CONNECT a clean user=alice password=x", "--max-logins 1",
          true},
 	{WHY_FILE_CHANGED, change_passwords, "a clean user=alice password=secret", "", true},
-	{WHY_VERSION, say_first, "CONNECT a clean level=5", "", false},
+	{WHY_VERSION, say_first, "CONNECT a clean level=6", "", false},
 	{WHY_PROTOCOL, say_first, "CONNECT a clean name=MQTX", "", false},
 	{WHY_NO_ID, say_first, "CONNECT -", "", false},
 	{WHY_MAX_SESSIONS, join_twice, "CONNECT b", "--max-sessions 1", false},
@@ -133,6 +143,16 @@ static const struct row {
 	{WHY_CONNECT_AGAIN, say_then, "CONNECT a clean", "", false},
 	{WHY_MALFORMED, send_then, "c1 00", "", false},
 	{WHY_MAX_PACKET, publish_large, "t", "--max-packet 4000", false},
+	{WHY_AGAINST, send_five, "30 03 00 00 00", "", false},
+	{WHY_TOPIC, send_five, "30 04 00 01 '#' 00", "", false},
+	{WHY_FILTER, send_five, "82 08 00 01 00 00 02 '#a' 00", "", false},
+	{WHY_ALIAS, send_five, "30 07 00 01 't' 03 23 00 0b", "", false},
+	{WHY_RECEIVE_MAXIMUM, send_five, "34 06 00 01 't' 00 01 00 34 06 00 01 't' 00 02 00",
+         "--receive-maximum 1", false},
+	{WHY_METHOD, send_first, "10 12 00 04 'MQTT' 05 02 00 3c 04 15 00 01 'm' 00 01 'a'", "",
+         false},
+	{WHY_AUTH, send_five, "f0 06 18 04 15 00 01 'm'", "", false},
+	{WHY_EXPIRY, send_five, "e0 07 00 05 11 00 00 00 01", "", false},
 	{WHY_WRONG_ACK, acknowledge_wrongly, "PUBREC 1", "", false},
 	{WHY_TAKEN_OVER, join_twice, "CONNECT a", "", false},
 	{WHY_TLS_HANDSHAKE, NULL, "tls_with_real_clients", "", false},
@@ -154,10 +174,9 @@ static const struct row {
 	{WHY_OWN_TOPIC, say_first, "CONNECT a clean will=^$SYS/x message=x", "", false},
 };
 
-static const char *const texts[] = {
-	NULL,
+static const char *const texts[] = {NULL,
 #define WHY_TEXT(name, return_code, reason, text) text,
-	WHY_LIST(WHY_TEXT)
+                                    WHY_LIST(WHY_TEXT)
 #undef WHY_TEXT
 };
 

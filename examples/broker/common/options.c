@@ -21,7 +21,7 @@ void options_say_stderr(const char *line)
 /* ---- Help ---- */
 
 static const char help_first[] =
-	"broker: an MQTT 3.1.1 broker, the example of the baton library\n"
+	"broker: an MQTT 3.1.1 and MQTT 5 broker, the example of the baton library\n"
 	"\n"
 	"  R: SIGHUP takes a change of the file over. In brackets: the key in a file, where it is\n"
 	"  not the name with _ in the place of -. In parentheses: the default.\n";

@@ -39,6 +39,7 @@ struct broker_limits {
 	unsigned int stuck_timeout;   /* to take some of the output that waits */
 	unsigned int stop_timeout;    /* to take its output when the broker shuts down */
 	unsigned int session_expiry;  /* for a client that is away to come back; 0: for ever */
+	unsigned int keep_alive_max;  /* MQTT 5: the longest keep alive; 0: any */
 	unsigned int batch_ms;
 	bool anonymous;  /* clients without a user name are let in, too */
 	bool queue_qos0; /* QoS 0, too, waits for a client that is away */
@@ -59,9 +60,11 @@ struct broker_options {
 	unsigned int tls_port; /* for TLS, which `port` does not speak; BROKER_NO_PORT: none */
 	unsigned int threads;
 	unsigned int workers;
-	size_t connect_max;   /* bytes of a client's CONNECT */
-	size_t logins_max;    /* log-ins whose passwords wait to be checked */
-	struct slice *denied; /* filters that are refused, and all filters that they cover */
+	size_t connect_max;       /* bytes of a client's CONNECT */
+	unsigned int receive_max; /* MQTT 5: PUBLISHes of one client that are not answered yet */
+	unsigned int alias_max;   /* MQTT 5: topic aliases of one client */
+	size_t logins_max;        /* log-ins whose passwords wait to be checked */
+	struct slice *denied;     /* filters that are refused, and all filters that they cover */
 	size_t denied_count;
 	bool local; /* nobody said who may come: everybody, from this machine alone */
 	bool stats;

@@ -32,6 +32,16 @@
 	WHY(CONNECT_AGAIN, 0, REASON_PROTOCOL_ERROR, "a second CONNECT")                           \
 	WHY(MALFORMED, 0, REASON_MALFORMED, "malformed packet")                                    \
 	WHY(MAX_PACKET, 0, REASON_PACKET_TOO_LARGE, "packet larger than --max-packet")             \
+	WHY(AGAINST, 0, REASON_PROTOCOL_ERROR, "packet against the protocol")                      \
+	WHY(TOPIC, 0, REASON_TOPIC_INVALID, "a topic name that is none")                           \
+	WHY(FILTER, 0, REASON_FILTER_INVALID, "a topic filter that is none")                       \
+	WHY(ALIAS, 0, REASON_ALIAS_INVALID, "topic alias higher than --max-topic-alias")           \
+	WHY(RECEIVE_MAXIMUM, 0, REASON_RECEIVE_MAXIMUM,                                            \
+	    "more than --receive-maximum messages that are not acknowledged")                      \
+	WHY(METHOD, 0, REASON_BAD_METHOD, "unknown authentication method")                         \
+	WHY(AUTH, 0, REASON_PROTOCOL_ERROR, "AUTH without an authentication method")               \
+	WHY(EXPIRY, 0, REASON_PROTOCOL_ERROR,                                                      \
+	    "a session that ends with its connection cannot be given an expiry")                   \
 	WHY(WRONG_ACK, 0, REASON_PROTOCOL_ERROR,                                                   \
 	    "an acknowledgement of the wrong kind for its packet id")                              \
 	WHY(TAKEN_OVER, 0, REASON_TAKEN_OVER, "taken over: its client id has come again")          \

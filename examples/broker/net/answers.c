@@ -5,6 +5,7 @@
  * acknowledgement that is ready waits for those before it, which their topics will send.
  */
 #include "net/connection.h"
+#include "common/why.h"
 #include "net/message.h"
 
 void answers_init(struct connection *connection)
@@ -19,6 +20,13 @@ void answers_expect(struct connection *connection, struct packet *packet)
 	connection->answers_end = &packet->next;
 }
 
+/* Does the exchange end with this acknowledgement? A PUBREC without an error has a PUBREL. */
+static bool answers_end(const struct packet *packet)
+{
+	return packet->head[0] >> 4 == CODEC_PUBACK ||
+	       (packet->size == CODEC_ACK_MAX && packet->head[4] >= REASON_UNSPECIFIED);
+}
+
 void answers_ready(struct connection *connection, struct packet *packet)
 {
 	struct packet *first;
@@ -28,6 +36,8 @@ void answers_ready(struct connection *connection, struct packet *packet)
 		connection->answers = first->next;
 		if (connection->answers == NULL)
 			connection->answers_end = &connection->answers;
+		if (answers_end(first))
+			connection_answered(connection);
 		output_push(connection, first);
 	}
 }

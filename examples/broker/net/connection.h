@@ -40,6 +40,7 @@
 #include "net/message.h"
 #include "net/stranger.h"
 
+struct alias;
 struct login;
 struct look_up;
 struct loop;
@@ -65,17 +66,19 @@ struct connection {
 		*dirty_next; /* of those that the loop looks after at the end of its turn */
 	bool dirty;
 	bool closing;
-	bool admitted;   /* no stranger any more: its packets are handled */
-	bool announced;  /* in the log */
-	bool ousted;     /* to be closed at the end of this turn */
-	bool deaf;       /* can be written no more, see output.c */
-	bool gone;       /* its socket is closed */
-	bool overdue;    /* its deadline has passed: judged at the end of this turn */
-	bool greeted;    /* has had its CONNACK */
-	uint8_t version; /* of MQTT, as of its CONNECT; 0: not known */
-	enum why why;    /* why it is closed */
-	int error;       /* libuv's, of WHY_NETWORK */
-	struct tls *tls; /* NULL: plain */
+	bool admitted;        /* no stranger any more: its packets are handled */
+	bool announced;       /* in the log */
+	bool ousted;          /* to be closed at the end of this turn */
+	bool deaf;            /* can be written no more, see output.c */
+	bool gone;            /* its socket is closed */
+	bool overdue;         /* its deadline has passed: judged at the end of this turn */
+	bool greeted;         /* has had its CONNACK */
+	uint8_t version;      /* enum codec_version, as of its CONNECT; 0: not known */
+	bool request_problem; /* MQTT 5: it wants to be told why in words, too */
+	uint32_t packet_max;  /* MQTT 5: bytes of a packet to it */
+	enum why why;         /* why it is closed */
+	int error;            /* libuv's, of WHY_NETWORK */
+	struct tls *tls;      /* NULL: plain */
 
 	/* input.c, stranger.c, deadline.c. */
 	bool paused;          /* its socket is not read, see above */
@@ -95,9 +98,12 @@ struct connection {
 	struct baton_timer deadline;
 
 	/* The layers above alone: protocol.c, publisher.c, will.c, session, topic. */
-	struct session *session;                     /* counted; from its CONNACK on */
-	uint64_t epoch;                              /* the number of its join, see session.h */
-	struct message *will;                        /* a reference and a hop */
+	struct session *session; /* counted; from its CONNACK on */
+	uint64_t epoch;          /* the number of its join, see session.h */
+	uint32_t expiry;         /* of its session: seconds */
+	uint32_t receiving;      /* MQTT 5: PUBLISHes of QoS 1 and 2 that are not answered yet */
+	struct alias *aliases;   /* MQTT 5: of topics that it publishes to; see aliases.h */
+	struct message *will;    /* a reference and a hop */
 	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
 	struct look_up *look_up;                     /* its packets wait for a topic */
 	struct session_acks *acks;                   /* read in this turn */
@@ -172,6 +178,14 @@ void connection_read_on(struct connection *connection);
  */
 void connection_hold(struct connection *connection, struct look_up *look_up);
 void connection_go_on(struct connection *connection);
+
+/* MQTT 5: one PUBLISH less counts against the receive maximum. An exchange may have begun on an
+ * earlier connection. */
+static inline void connection_answered(struct connection *connection)
+{
+	if (connection->receiving > 0)
+		connection->receiving--;
+}
 
 /* Is its input handled and read? */
 static inline bool connection_reads(const struct connection *connection)

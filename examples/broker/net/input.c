@@ -94,10 +94,14 @@ bool input_begun(const struct connection *connection)
 /* Closes the connection and says why in the log. */
 static void input_fail(struct connection *connection, int status)
 {
-	if (status == -EPROTO || status == -EMSGSIZE)
+	if (status == -EPROTO || status == -EMSGSIZE || status == -EBADMSG || status == -EINVAL)
 		connection->loop->stats.malformed++;
 	if (connection->why == WHY_NONE && status == -EPROTO)
 		connection->why = WHY_MALFORMED;
+	else if (connection->why == WHY_NONE && status == -EBADMSG)
+		connection->why = WHY_AGAINST;
+	else if (connection->why == WHY_NONE && status == -EINVAL)
+		connection->why = WHY_TOPIC;
 	else if (connection->why == WHY_NONE && status == -EMSGSIZE)
 		connection->why = connection->admitted ? WHY_MAX_PACKET : WHY_MAX_CONNECT;
 	else if (connection->why == WHY_NONE && status == -ENOMEM)

@@ -127,6 +127,31 @@ struct packet *packet_create_own(const unsigned char *bytes, size_t size)
 	return packet;
 }
 
+struct packet *packet_create_ack(uint8_t version, uint8_t type, uint16_t packet_id)
+{
+	unsigned char bytes[CODEC_ACK_MAX] = {0};
+	const size_t size = codec_put_ack(bytes, type, packet_id);
+	struct packet *packet = packet_create_own(bytes, version == CODEC_5 ? sizeof(bytes) : size);
+
+	if (packet == NULL)
+		return NULL;
+	packet->reasons = version == CODEC_5;
+	packet->size = (uint32_t)size;
+	packet->head_size = (uint32_t)size;
+	return packet;
+}
+
+void packet_set_reason(struct packet *packet, uint8_t reason)
+{
+	unsigned char *head = packet->head;
+	const uint16_t packet_id = (uint16_t)(head[2] << 8 | head[3]);
+
+	if (!packet->reasons)
+		return;
+	packet->size = (uint32_t)codec_put_ack5(head, head[0] >> 4, packet_id, reason);
+	packet->head_size = packet->size;
+}
+
 size_t packet_memory(const struct packet *packet)
 {
 	const struct message *message = packet->message;

@@ -108,6 +108,7 @@ struct packet {
 	bool marker : 1;   /* empty, see delivery.c */
 	bool ordered : 1;  /* acknowledges a PUBLISH, see answers.c */
 	bool ready : 1;    /* the same, and only waits for those before it */
+	bool reasons : 1;  /* acknowledges, with room for a reason code: MQTT 5 */
 	bool repeated : 1; /* an earlier run of the broker may have sent it */
 	unsigned char head[];
 };
@@ -123,6 +124,12 @@ void packet_encode(struct packet *packet, bool duplicate);
 
 /* A packet of the broker's own. NULL: no memory. */
 struct packet *packet_create_own(const unsigned char *bytes, size_t size);
+
+/* An acknowledgement for a client of that version of MQTT. NULL: no memory. */
+struct packet *packet_create_ack(uint8_t version, uint8_t type, uint16_t packet_id);
+
+/* Gives an acknowledgement a reason code, which a client of 3.1.1 does not get. */
+void packet_set_reason(struct packet *packet, uint8_t reason);
 
 /* Ends the packet's hop: the packet waits for nothing but its subscriber. */
 void packet_end_hop(struct packet *packet);

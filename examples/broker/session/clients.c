@@ -120,7 +120,7 @@ static int clients_run_join(struct baton_task *task)
 		&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session), session);
 
 	join->number = ++clients->joins;
-	if (other != NULL && !other->clean && !session->clean)
+	if (other != NULL && !other->clean && !join->terms.clean_start)
 		clients_go_on(other, join);
 	else if (!session->clean && clients->kept >= limit_of(session->env, sessions_max))
 		join_deny(join, WHY_MAX_SESSIONS);

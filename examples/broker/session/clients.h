@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Client ids: at most one session has each id. A client that comes with an id that is taken goes on
- * with that session, or ends it (MQTT 3.1.1, 3.1.2.4 and 3.1.4). This is one resource, and a hash
+ * with that session, or ends it (MQTT 5, 3.1.2.4 and 3.1.4). This is one resource, and a hash
  * set that its tasks alone touch. A baton_registry would tie an id to one session; here an id
  * passes to a new session while the old one ends.
  */
@@ -40,7 +40,7 @@ struct clients {
 	struct ck_hs sessions; /* by client id; touched under this resource's baton only */
 	size_t removed;        /* since the set was rebuilt */
 	size_t count_max;
-	size_t kept; /* sessions with clean session 0 */
+	size_t kept; /* sessions that were made with an expiry above 0 */
 	uint64_t joins;
 };
 

@@ -22,14 +22,15 @@ int received_add(struct received *received, uint16_t packet_id)
 	return 1;
 }
 
-void received_remove(struct received *received, uint16_t packet_id)
+bool received_remove(struct received *received, uint16_t packet_id)
 {
 	const uint64_t bit = (uint64_t)1 << (packet_id % 64);
 
 	if (received->bits == NULL || (received->bits[packet_id / 64] & bit) == 0)
-		return;
+		return false;
 	received->bits[packet_id / 64] &= ~bit;
 	received->count--;
+	return true;
 }
 
 void received_trim(struct received *received)

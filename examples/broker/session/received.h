@@ -6,6 +6,7 @@
 #ifndef BROKER_RECEIVED_H
 #define BROKER_RECEIVED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +17,9 @@ struct received {
 
 /* 1: the id is new; 0: the id was there already; -ENOMEM. */
 int received_add(struct received *received, uint16_t packet_id);
-void received_remove(struct received *received, uint16_t packet_id);
+
+/* Was it there? */
+bool received_remove(struct received *received, uint16_t packet_id);
 
 /* trim: gives back the memory if there are no ids; clear: forgets all ids, and the same. */
 void received_trim(struct received *received);

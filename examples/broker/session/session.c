@@ -36,11 +36,18 @@ static void session_finish(struct session *session)
 	trim_note(&session->env->trim); /* it may have held much memory */
 }
 
+uint32_t session_expiry(const struct session *session)
+{
+	const uint32_t most = limit_of(session->env, session_expiry);
+
+	return most > 0 && session->expires > most ? most : session->expires;
+}
+
 static void session_go_away(struct session *session)
 {
-	const uint64_t seconds = limit_of(session->env, session_expiry);
+	const uint64_t seconds = session_expiry(session);
 
-	if (seconds > 0)
+	if (seconds != PROPERTIES_NEVER)
 		must(baton_timer_arm_after(&session->expiry, seconds * BATON_SECOND), "expiry");
 }
 
@@ -98,21 +105,29 @@ static void session_take(struct session *session, struct join *join)
 	baton_timer_disarm(&session->expiry);
 	session->connection = join->connection;
 	session->epoch = join->number;
+	session->version = join->terms.version;
+	session->packet_max = join->terms.packet_max;
+	session->receive_max = join->terms.receive_max;
+	session->alias_max = join->terms.alias_max;
+	session->expires = join->terms.expiry;
 	session->sent = 0;
 	session_answer(session, join);
 	delivery_begin(session);
 }
 
-/* The session has no connection. */
-static void session_pass(struct session *session, struct join *join)
+/* The session has no connection. `over`: it goes on with no other one. */
+static void session_pass(struct session *session, struct join *join, bool over)
 {
-	if (join->session == session) {
+	if (join->session == session && !over) {
 		session_take(session, join);
 		return;
 	}
 	join->replaces = session->stored;
 	session_finish(session);
-	session_join(join->session, join);
+	if (join->session == session)
+		join_again(join);
+	else
+		session_join(join->session, join);
 }
 
 /* Step 3. */
@@ -134,7 +149,7 @@ static int session_run_join(struct baton_task *task)
 		session->waiting = join;
 		connection_kick(session->connection, WHY_TAKEN_OVER);
 	} else {
-		session_pass(session, join);
+		session_pass(session, join, session->ended);
 	}
 	session_release(session);
 	return 0;
@@ -152,6 +167,7 @@ static int session_run_leave(struct baton_task *task)
 	struct session *session = baton_container_of(task, struct session, leave);
 	struct connection *connection = session->connection;
 	struct join *waiting = session->waiting;
+	const bool over = session->expires == 0;
 
 	session->connection = NULL;
 	session->waiting = NULL;
@@ -159,8 +175,8 @@ static int session_run_leave(struct baton_task *task)
 	delivery_pause(session);
 	connection_release(connection, CONNECTION_REFERENCE);
 	if (waiting != NULL)
-		session_pass(session, waiting);
-	else if (session->clean)
+		session_pass(session, waiting, over);
+	else if (over)
 		session_finish(session);
 	else
 		session_go_away(session);
@@ -168,9 +184,10 @@ static int session_run_leave(struct baton_task *task)
 	return 0;
 }
 
-void session_leave(struct session *session, uint64_t attempted)
+void session_leave(struct session *session, uint64_t attempted, uint32_t expiry)
 {
 	session->attempted = attempted;
+	session->expires = expiry;
 	hop(&session->resource, &session->leave, session_run_leave, "leave");
 }
 
@@ -222,6 +239,7 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 	stats_count(&env->stats.sessions);
 	session->references = 1;
 	session->clean = clean;
+	session->expires = clean ? 0 : PROPERTIES_NEVER;
 	if (!clean && env->store != NULL)
 		session->id = store_draw(env->store, 1);
 	queue_init(&session->queue);

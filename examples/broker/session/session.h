@@ -6,21 +6,25 @@
  * (net/connection.h), which joins the session and leaves it again.
  *
  *            join                  leave
- *   AWAY ----------> JOINED ----------------------> AWAY            (clean session 0)
- *     |                |  join of another             `-> ENDED     (clean session 1)
+ *   AWAY ----------> JOINED ----------------------> AWAY            (expiry above 0)
+ *     |                |  join of another             `-> ENDED     (expiry 0)
  *     |                v
  *     | a join      LEAVING (the old connection is told to close, the newcomer waits)
  *     | with clean     |
- *     | session 1      | leave of the old one
+ *     | start          | leave of the old one
  *     v                v
  *   ENDED           JOINED by the newcomer, or ENDED if the newcomer has a new session
  *
- * A session that is AWAY for longer than --session-expiry is ENDED, too: its timer asks the client
- * ids, which know whether a join is on its way to the session.
+ * The expiry is the time that a session outlives its connection. MQTT 5 has it in CONNECT, and a
+ * DISCONNECT may change it; in 3.1.1 clean session 1 is a clean start and expiry 0, clean session 0
+ * is no clean start and PROPERTIES_NEVER. --session-expiry limits it. A session that is AWAY for
+ * longer is ENDED, too: its timer asks the client ids, which know whether a join is on its way to
+ * the session. A join that comes to a session which its last leave has ended, or ends now, starts
+ * again at the client ids, with a new session.
  *
- * A session is made with clean session 0 or 1 and stays so. `connection` is NULL in AWAY and ENDED,
- * `waiting` is the newcomer in LEAVING, `ended` says ENDED. All this changes under the session's
- * own baton.
+ * `clean` says that a session was made with expiry 0: it ends with its connection and is never in
+ * the store. `connection` is NULL in AWAY and ENDED, `waiting` is the newcomer in LEAVING, `ended`
+ * says ENDED. All this changes under the session's own baton.
  *
  * The steps of a CONNECT (join.h), each one a task that submits the next:
  *
@@ -38,9 +42,9 @@
  *      the messages that the client has not acknowledged; the messages that wait.
  *
  * At its end, a connection writes and reads no more, publishes its will unless there was a
- * DISCONNECT, and submits `leave`, all on its loop thread. A session with clean session 1 then
- * ends: it drops what it has and whatever comes later, has the client ids forget it, and sends a
- * request through tree and table, which takes its subscriptions back (topic/request.h).
+ * DISCONNECT, and submits `leave`, all on its loop thread. A session with expiry 0 then ends: it
+ * drops what it has and whatever comes later, has the client ids forget it, and sends a request
+ * through tree and table, which takes its subscriptions back (topic/request.h).
  *
  * Ownership. The session holds a charge of its connection from step 3 to the leave, and so can
  * always submit to it. A session is counted: its connection, a join, the client ids, each
@@ -50,8 +54,8 @@
  * were submitted still run; then the resource's finaliser frees the session. A topic never touches
  * a session that is gone.
  *
- * `received` and `asks` belong to the loop thread of the connection that has joined. They pass from
- * one connection to the next through `leave` and `joined`, and so need no hop.
+ * `received`, `asks` and `expires` belong to the loop thread of the connection that has joined.
+ * They pass from one connection to the next through `leave` and `joined`, and so need no hop.
  *
  * The numbers of a session. They only rise, but `storing`; `sent` begins anew with a connection.
  *
@@ -116,8 +120,12 @@ struct session {
 	bool dropping;                 /* a message was dropped, and the log has been told */
 	struct connection *connection; /* charged */
 	struct join *waiting;
-	uint64_t newest; /* the highest number of a join that has come here */
-	uint64_t epoch;  /* the join by which `connection` came */
+	uint64_t newest;     /* the highest number of a join that has come here */
+	uint64_t epoch;      /* the join by which `connection` came */
+	uint32_t packet_max; /* this and the next three: of `connection`, as its CONNECT said */
+	uint16_t receive_max;
+	uint16_t alias_max;
+	uint8_t version;
 	struct inflight inflight;
 	struct queue queue;
 	uint64_t storing;  /* packets that wait for the store, see delivery.c */
@@ -128,6 +136,7 @@ struct session {
 	struct received received;
 	uint64_t attempted; /* see session_leave() */
 	uint64_t asks;      /* SUBSCRIBEs so far */
+	uint32_t expires;   /* seconds behind the leave; PROPERTIES_NEVER; see session_expiry() */
 
 	/* Under the baton of the subscription tree, and of the client ids. */
 	struct subscription *subscriptions;
@@ -167,9 +176,12 @@ void session_join(struct session *session, struct join *join);
 
 /*
  * The connection has ended. Takes the connection's reference. `attempted`: as in
- * inflight_settle(). On the connection's loop thread.
+ * inflight_settle(). `expiry`: as the client has said last. On the connection's loop thread.
  */
-void session_leave(struct session *session, uint64_t attempted);
+void session_leave(struct session *session, uint64_t attempted, uint32_t expiry);
+
+/* What the client has asked for, and not more than --session-expiry. For who owns `expires`. */
+uint32_t session_expiry(const struct session *session);
 
 /* Ends a session whose client is away. Once; any thread that holds a reference. */
 void session_end(struct session *session);
@@ -190,6 +202,7 @@ void session_deliver(struct session *session, struct packet *packet);
 struct session_ack {
 	uint16_t packet_id;
 	uint8_t type;
+	uint8_t reason;
 };
 
 struct session_acks {

@@ -20,7 +20,7 @@ Test(received, a_packet_id_is_new_again_once_removed, .timeout = 5)
 
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(received_add(&received, 7), 1);
-		received_remove(&received, 7);
+		cr_assert(received_remove(&received, 7));
 		cr_assert_eq(received.count, 0);
 	}
 	received_clear(&received);
@@ -47,8 +47,8 @@ Test(received, to_remove_what_is_not_there_changes_nothing, .timeout = 5)
 {
 	struct received received = {0};
 
-	received_remove(&received, 1);
-	received_remove(&received, 65535);
+	cr_assert_not(received_remove(&received, 1));
+	cr_assert_not(received_remove(&received, 65535));
 	cr_assert_eq(received.count, 0);
 	cr_assert_eq(received_add(&received, 64), 1);
 	for (unsigned id = 0; id < 65536; id++)
@@ -56,8 +56,8 @@ Test(received, to_remove_what_is_not_there_changes_nothing, .timeout = 5)
 			received_remove(&received, (uint16_t)id);
 	cr_assert_eq(received.count, 1);
 	cr_assert_eq(received_add(&received, 64), 0);
-	received_remove(&received, 64);
-	received_remove(&received, 64);
+	cr_assert(received_remove(&received, 64));
+	cr_assert_not(received_remove(&received, 64));
 	cr_assert_eq(received.count, 0);
 	received_clear(&received);
 }
