@@ -28,8 +28,36 @@ static void inflight_grow(struct inflight *inflight)
 		if (inflight->entries[i].state != INFLIGHT_FREE)
 			*inflight_slot(&grown, inflight->entries[i].packet_id) =
 				inflight->entries[i];
+	if (inflight->members != NULL) {
+		grown.members = must_alloc(grown.capacity * sizeof(*grown.members));
+		for (size_t i = 0; i < inflight->capacity; i++)
+			if (inflight->entries[i].state != INFLIGHT_FREE)
+				grown.members[inflight->entries[i].packet_id &
+				              (grown.capacity - 1)] = inflight->members[i];
+	}
+	free(inflight->members);
 	free(inflight->entries);
 	*inflight = grown;
+}
+
+void inflight_lend(struct inflight *inflight, const struct inflight_entry *entry,
+                   struct member *member)
+{
+	if (inflight->members == NULL && member != NULL)
+		inflight->members = must_alloc(inflight->capacity * sizeof(*inflight->members));
+	if (inflight->members != NULL)
+		inflight->members[entry - inflight->entries] = member;
+}
+
+struct member *inflight_member(const struct inflight *inflight, const struct inflight_entry *entry)
+{
+	return inflight->members != NULL ? inflight->members[entry - inflight->entries] : NULL;
+}
+
+void inflight_take_back(struct inflight *inflight, struct inflight_entry *entry)
+{
+	entry->state = INFLIGHT_FREE;
+	inflight->count--;
 }
 
 struct inflight_entry *inflight_add(struct inflight *inflight, struct message *message, uint8_t qos,
@@ -53,6 +81,7 @@ struct inflight_entry *inflight_add(struct inflight *inflight, struct message *m
 		.state = qos == 1 ? INFLIGHT_AWAITS_PUBACK : INFLIGHT_AWAITS_PUBREC,
 		.retain = retain,
 	};
+	inflight_lend(inflight, entry, NULL); /* the slot may be of an earlier one */
 	return entry;
 }
 
@@ -149,7 +178,9 @@ void inflight_clear(struct inflight *inflight)
 	for (size_t i = 0; i < inflight->capacity; i++)
 		if (inflight->entries[i].state != INFLIGHT_FREE)
 			entry_drop_message(&inflight->entries[i]);
+	free(inflight->members);
 	free(inflight->entries);
+	inflight->members = NULL;
 	inflight->entries = NULL;
 	inflight->capacity = 0;
 	inflight->count = 0;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct member;
 struct message;
 
 #define INFLIGHT_MAX 32767 /* there is always a free packet id, and a free slot */
@@ -38,6 +39,7 @@ struct inflight_entry {
 
 struct inflight {
 	struct inflight_entry *entries; /* each at its packet id modulo the capacity */
+	struct member **members; /* beside the entries, see inflight_lend(); NULL: no need yet */
 	size_t capacity;                /* a power of two, or 0 */
 	size_t count;
 	uint64_t order;
@@ -67,6 +69,16 @@ struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t p
  * PUBREL is due in any case: the client waits for it.
  */
 int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id);
+
+/*
+ * The message of this entry is a group's, lent to this member (group.h). member: that of an entry;
+ * NULL: the message is the session's own, as any is at first. take_back: ends the entry; the
+ * caller gets the reference on its message.
+ */
+void inflight_lend(struct inflight *inflight, const struct inflight_entry *entry,
+                   struct member *member);
+struct member *inflight_member(const struct inflight *inflight, const struct inflight_entry *entry);
+void inflight_take_back(struct inflight *inflight, struct inflight_entry *entry);
 
 /* All `count` entries, those that await a PUBCOMP first, else by their order. Free it. */
 struct inflight_entry **inflight_sorted(const struct inflight *inflight);

@@ -65,6 +65,12 @@ void queue_add_again(struct queue *queue, struct packet *packet)
 	queue->again_end = &packet->next;
 }
 
+/* Is the first packet one that is sent again? */
+static bool queue_again(const struct queue *queue)
+{
+	return queue->again_end != &queue->first;
+}
+
 /* Takes the first packet out of the list. */
 static struct packet *queue_unlink(struct queue *queue)
 {
@@ -80,9 +86,10 @@ static struct packet *queue_unlink(struct queue *queue)
 
 struct packet *queue_take(struct queue *queue, struct env *env)
 {
+	const bool again = queue_again(queue);
 	struct packet *packet = queue_unlink(queue);
 
-	if (packet->packet_id != 0)
+	if (again)
 		return packet;
 	queue->count -= !packet->retain;
 	queue->bytes -= packet_memory(packet);
@@ -92,7 +99,7 @@ struct packet *queue_take(struct queue *queue, struct env *env)
 
 void queue_clear_again(struct queue *queue)
 {
-	while (queue->first != NULL && queue->first->packet_id != 0)
+	while (queue_again(queue))
 		packet_destroy(queue_unlink(queue));
 }
 

@@ -277,3 +277,34 @@ Test(inflight_again, entries_are_restored_with_their_packet_ids, .timeout = 5)
 	inflight_clear(&inflight);
 	cr_assert_eq(released_once(7), 7);
 }
+
+/* The member of an id, in the test below. */
+static struct member *member_by(unsigned id)
+{
+	return id % 3 == 0 ? NULL : (struct member *)(void *)&released[id % 3];
+}
+
+/* Slots are used again, and the table grows: each message stays with its own member. */
+Test(inflight_again, a_message_that_is_lent_has_its_member, .timeout = 10)
+{
+	struct inflight inflight = {0};
+	struct inflight_entry *entry;
+
+	for (unsigned id = 1; id <= 60000; id++) {
+		cr_assert_eq(add(&inflight, 7, 1), id);
+		entry = inflight_find(&inflight, (uint16_t)id);
+		cr_assert(inflight_member(&inflight, entry) == NULL);
+		if (member_by(id) != NULL)
+			inflight_lend(&inflight, entry, member_by(id));
+		for (size_t k = 0; k < inflight.capacity && id % 97 == 0; k++) {
+			entry = &inflight.entries[k];
+			MUST(entry->state == INFLIGHT_FREE ||
+			     inflight_member(&inflight, entry) == member_by(entry->packet_id));
+		}
+		for (unsigned k = id - 199; id % 200 == 0 && k <= id; k++)
+			inflight_take_back(&inflight, inflight_find(&inflight, (uint16_t)k));
+	}
+	cr_assert_eq(inflight.count, 0);
+	inflight_clear(&inflight);
+	cr_assert(inflight.members == NULL);
+}
