@@ -25,6 +25,10 @@ BROKER_FOLDERS := mqtt common store net session topic
 
 CC ?= cc
 CXX ?= g++
+# CC=aarch64-linux-gnu-gcc has an ar of its own.
+ifeq ($(origin AR),default)
+AR := $(or $(shell command -v $(patsubst %-gcc,%-ar,$(filter %-gcc,$(lastword $(CC))))),ar)
+endif
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
 PREFIX ?= /usr/local

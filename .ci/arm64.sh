@@ -3,11 +3,14 @@
 # Fetches Debian's Concurrency Kit for arm64 into a folder, without a foreign architecture on this
 # machine: apt-get with lists of its own.
 #
-#	arm64.sh DIRECTORY	then DIRECTORY/include and DIRECTORY/lib/libck.a are there
+#	arm64.sh DIRECTORY [PACKAGE...]	then DIRECTORY/include and DIRECTORY/lib/libck.a are there
+#
+# And the headers and libraries of further packages that can be had.
 set -eu
 
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
+shift
 mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
 log=$dir/apt.log
 
@@ -26,10 +29,16 @@ apt update || true
 	echo "No libck-dev for arm64: apt-get download libck-dev:arm64 has failed" >&2
 	exit 1
 }
+for package; do
+	(cd "$dir" && apt download "$package:arm64") || echo "Going on without $package for arm64"
+done
 rm -rf "$dir/root" "$dir/include" "$dir/lib"
-dpkg-deb -x "$dir"/libck-dev_*_arm64.deb "$dir/root"
+for package in "$dir"/*_arm64.deb; do
+	dpkg-deb -x "$package" "$dir/root"
+done
 mkdir -p "$dir/lib"
 mv "$dir/root/usr/include" "$dir/include"
-# The archive alone: nothing of this is found at run time.
-mv "$dir/root/usr/lib/aarch64-linux-gnu/libck.a" "$dir/lib/"
+# Of Concurrency Kit the archive alone: it is not found at run time.
+rm -f "$dir"/root/usr/lib/aarch64-linux-gnu/libck.so*
+mv "$dir"/root/usr/lib/aarch64-linux-gnu/lib*.* "$dir/lib/"
 rm -rf "$dir/root" "$dir/lists" "$dir/cache" "$dir"/*.deb

@@ -275,6 +275,17 @@ check-qemu: build/arm64/lib/libck.a | build/deps/build ## the unit tests' quick 
 	$(Q)RUNNER='qemu-aarch64 -L $(QEMU_ROOT)' TEST_ARGS='$(TEST_ARGS)' \
 		test/run.sh $@ $(sort $(QEMU_TESTS))
 
+# The build itself: `make CC=aarch64-linux-gnu-gcc install`. Of hiredis the library that its headers'
+# package names.
+build/cross/lib/libck.a: .ci/arm64.sh | build/deps/qemu
+	$(call say,GET,$@)
+	$(Q).ci/arm64.sh build/cross libhiredis-dev $$(apt-cache depends libhiredis-dev 2>&1 | \
+		sed -n 's/.*Depends: \(libhiredis[0-9.]*\)$$/\1/p')
+
+check-cross: build/cross/lib/libck.a ## a cross build for aarch64, and programs with what it installs
+	$(Q)MAKE='$(MAKE)' CC=$(QEMU_CC) test/cross.sh $(VERSION) $(ABI_RELEASED) build/cross \
+		$(QEMU_ROOT)
+
 # ---- musl: everything built against another libc, the unit tests run with it ----
 # All but those that ask glibc's malloc what is in use.
 MUSL_CC := musl-gcc
@@ -315,7 +326,7 @@ deep-fuzz:
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
 		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis \
-		check-faults \
-		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan \
-		deep-broker check-broker-tsan check-minimq-asan check-minimq-tsan check-redis-asan \
-		check-redis-tls deep-checked deep-dist coverage
+		check-faults check-faults-asan check-qemu check-cross check-musl \
+		check-fuzz-corpus deep-fuzz check-broker-asan deep-broker check-broker-tsan \
+		check-minimq-asan check-minimq-tsan check-redis-asan check-redis-tls \
+		deep-checked deep-dist coverage
