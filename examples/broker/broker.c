@@ -71,7 +71,8 @@ int broker_init(struct broker *broker)
 	hash_begin();
 	status = start_pools(env);
 	if (status != 0) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pools: %s", baton_error_text(status));
+		log_event(LOG_LEVEL_ERROR, "start_failed", log_text("what", "pools"),
+		          log_text("reason", baton_error_text(status)));
 		return status;
 	}
 	status = env_board_start(env);

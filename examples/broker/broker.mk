@@ -58,7 +58,8 @@ check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under T
 $(call program,broker_bench/load,$(wildcard test/broker_bench/*.c))
 
 $(call program,broker_bench/floor,test/broker_bench/store/floor.c \
-	$(patsubst %,examples/broker/%.c,store/database common/log common/printable mqtt/names) \
+	$(patsubst %,examples/broker/%.c,store/database common/log common/log_target common/logfmt \
+	common/printable mqtt/names) \
 	libbaton.a,-lsqlite3)
 
 build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/build

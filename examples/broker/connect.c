@@ -69,8 +69,9 @@ static int connect_will(struct connection *connection, const struct codec_connec
 		return 0;
 	if (!names_own(connect->will.topic))
 		return will_make(connection, &connect->will);
-	log_line(LOG_LEVEL_WARNING, connect->client_id, "a will is refused: %s",
-	         why_text(WHY_OWN_TOPIC));
+	log_event(LOG_LEVEL_WARNING, "will_refused", log_slice("client", connect->client_id),
+	          log_slice("topic", connect->will.topic),
+	          log_text("reason", why_text(WHY_OWN_TOPIC)));
 	return 0;
 }
 

@@ -22,7 +22,6 @@
 #include "net/loop.h"
 
 #define LOGIN_NICE 10
-#define LOGIN_USER_LOGGED 128 /* bytes of a user's name in the log */
 
 enum login_verdict {
 	LOGIN_GOOD,
@@ -84,8 +83,6 @@ static bool login_outdated(const struct vouchers *vouchers, const struct login *
 
 static void login_tell(struct connection *connection, const struct login *login)
 {
-	const struct slice user = login->user;
-
 	switch (login_outdated(connection->loop->vouchers, login) ? LOGIN_BAD : login->verdict) {
 	case LOGIN_GOOD:
 		connection->voucher = login->proof.voucher;
@@ -94,9 +91,8 @@ static void login_tell(struct connection *connection, const struct login *login)
 		connection_read_on(connection);
 		return;
 	case LOGIN_BAD:
-		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "user \"%.*s\": wrong name or password",
-		         user.size < LOGIN_USER_LOGGED ? (int)user.size : LOGIN_USER_LOGGED,
-		         user.bytes);
+		log_event(LOG_LEVEL_WARNING, "login_failed", log_slice("user", login->user),
+		          log_text("reason", why_text(WHY_WRONG_PASSWORD)));
 		connection_fail(connection, WHY_WRONG_PASSWORD);
 		break;
 	case LOGIN_TOO_MANY:

@@ -87,7 +87,7 @@ static void service_end(uv_signal_t *handle, int number)
 	if (service->listeners.stopped)
 		return; /* the second signal in one turn of the loop */
 	signals_end_at_once();
-	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "signal %d: the end", number);
+	log_event(LOG_LEVEL_NOTICE, "stopping", log_number("signal", (uint64_t)number));
 	listeners_stop(&service->listeners);
 	uv_stop(handle->loop);
 }

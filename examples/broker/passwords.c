@@ -107,19 +107,22 @@ static int list_read(struct password_list *list, FILE *file, const char *path)
 		wrong = list_add(list, line);
 		if (wrong == NULL)
 			continue;
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s, line %zu: %s", path, number, wrong);
+		log_event(LOG_LEVEL_ERROR, "passwords_failed", log_text("file", path),
+		          log_number("line", number), log_text("reason", wrong));
 		return -EINVAL;
 	}
 	if (ferror(file) != 0) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: cannot be read", path);
+		log_event(LOG_LEVEL_ERROR, "passwords_failed", log_text("file", path),
+		          log_text("reason", "cannot be read"));
 		return -EIO;
 	}
 	if (list->count > 0) /* NULL may not be sorted */
 		qsort(list->users, list->count, sizeof(*list->users), compare_users);
 	for (size_t i = 1; i < list->count; i++)
 		if (compare_users(&list->users[i - 1], &list->users[i]) == 0) {
-			log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %.*s is there twice", path,
-			         (int)list->users[i].user.size, list->users[i].user.bytes);
+			log_event(LOG_LEVEL_ERROR, "passwords_failed", log_text("file", path),
+			          log_slice("user", list->users[i].user),
+			          log_text("reason", "is there twice"));
 			return -EINVAL;
 		}
 	return 0;
@@ -160,7 +163,8 @@ int passwords_read(const char *path, struct password_list **list)
 
 	if (file == NULL) {
 		status = -errno;
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s", path, strerror(-status));
+		log_event(LOG_LEVEL_ERROR, "passwords_failed", log_text("file", path),
+		          log_text("reason", strerror(-status)));
 		return status;
 	}
 	made = must_alloc(sizeof(*made));
@@ -170,8 +174,8 @@ int passwords_read(const char *path, struct password_list **list)
 		password_list_destroy(made);
 		return status;
 	}
-	log_line(made->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, LOG_NOBODY, "%s: %zu users",
-	         path, made->count);
+	log_event(made->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "passwords_read",
+	          log_text("file", path), log_number("users", made->count));
 	*list = made;
 	return 0;
 }

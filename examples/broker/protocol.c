@@ -186,8 +186,10 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	/* A client's message to one of the broker's own topics is not passed on. */
 	if (names_own(packet.topic)) {
 		if (!connection->told_own)
-			log_line(LOG_LEVEL_WARNING, connection->session->client_id,
-			         "a message is refused: %s", why_text(WHY_OWN_TOPIC));
+			log_event(LOG_LEVEL_WARNING, "publish_refused",
+			          log_slice("client", connection->session->client_id),
+			          log_slice("topic", packet.topic),
+			          log_text("reason", why_text(WHY_OWN_TOPIC)));
 		connection->told_own = true;
 		return publish_refuse(connection, &packet, WHY_OWN_TOPIC);
 	}

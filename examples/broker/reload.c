@@ -7,17 +7,32 @@
 
 #include "broker.h"
 #include "common/log.h"
+#include "common/log_target.h"
 
 /* What the files hold: read, and not in use yet. */
 struct contents {
 	struct password_list *passwords;
 	struct ssl_ctx_st *tls;
+	struct log_target *log;
 };
+
+/* The words of `log_type`, as bits: behind the levels. */
+#define TYPE_NONE (LOG_LEVELS_ALL + 1)
+#define TYPE_ALL (2 * TYPE_NONE)
+
+static unsigned int levels_of(const struct broker_options *options)
+{
+	if (options->log_types == 0)
+		return log_levels_to(options->log_level);
+	return (options->log_types & TYPE_ALL) != 0 ? LOG_LEVELS_ALL
+	                                            : options->log_types & LOG_LEVELS_ALL;
+}
 
 static void contents_drop(struct contents *contents)
 {
 	password_list_destroy(contents->passwords);
 	tls_release(contents->tls);
+	log_target_close(contents->log);
 }
 
 /* Reads all files, also behind an error, so that all errors are logged. */
@@ -32,6 +47,8 @@ static int contents_read(struct contents *contents, const struct broker_options 
 		next = tls_load(options->tls_cert, options->tls_key, &contents->tls);
 		status = status != 0 ? status : next;
 	}
+	next = log_target_open(options->log_places, options->log_file, &contents->log);
+	status = status != 0 ? status : next;
 	if (status != 0)
 		contents_drop(contents);
 	return status;
@@ -56,7 +73,8 @@ static void use_tls(struct broker *broker, struct ssl_ctx_st *tls)
 /* Takes the contents. Cannot fail. */
 static void contents_use(struct contents *contents, struct broker *broker)
 {
-	log_level_set(broker->env.options.log_level);
+	log_levels_set(levels_of(&broker->env.options));
+	log_use(contents->log);
 	if (contents->passwords != NULL)
 		use_passwords(broker, contents->passwords);
 	if (contents->tls != NULL)
@@ -91,7 +109,8 @@ static bool regular(const char *path)
 
 	if (path == NULL || stat(path, &found) != 0 || S_ISREG(found.st_mode))
 		return true;
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: not a regular file, and not read again", path);
+	log_event(LOG_LEVEL_ERROR, "reload_failed", log_text("file", path),
+	          log_text("reason", "not a regular file, and not read again"));
 	return false;
 }
 
@@ -104,17 +123,18 @@ static bool all_regular(const struct broker_options *options)
 
 static void say_error(const char *line)
 {
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s", line);
+	log_event(LOG_LEVEL_ERROR, "option_wrong", log_text("reason", line));
 }
 
 static void say_changed(const char *key)
 {
-	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: %s has changed", key);
+	log_event(LOG_LEVEL_NOTICE, "option_changed", log_text("option", key));
 }
 
 static void say_fixed(const char *key)
 {
-	log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "SIGHUP: %s has changed, and needs a restart", key);
+	log_event(LOG_LEVEL_WARNING, "option_kept", log_text("option", key),
+	          log_text("reason", "its change needs a restart"));
 }
 
 void broker_reload(struct broker *broker)
@@ -127,8 +147,10 @@ void broker_reload(struct broker *broker)
 	    all_regular(&fresh) && contents_read(&contents, &fresh) == 0) {
 		options_take(options, &fresh, say_changed, say_fixed);
 		contents_use(&contents, broker);
+		log_event(LOG_LEVEL_NOTICE, "reloaded", log_text("file", options->config));
 	} else {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "SIGHUP: all stays as it was");
+		log_event(LOG_LEVEL_ERROR, "reload_failed",
+		          log_text("reason", "errors: all stays as it was"));
 	}
 	options_free(&fresh);
 }

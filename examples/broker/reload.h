@@ -8,6 +8,7 @@
  *   limits         atomic words, read at each use (struct broker_limits)
  *   passwords      a task of their resource replaces the list; a task of each loop the vouchers
  *   certificate    a task of each loop replaces it, for new connections
+ *   the log        its levels are an atomic word; its writer takes the new target (log_use)
  *   the rest       is the main thread's
  */
 #ifndef BROKER_RELOAD_H

@@ -268,14 +268,17 @@ int restore(struct broker *broker)
 		    0)
 			restore.status = -EIO;
 	if (restore.status != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "store: %s: %s", broker->env.options.store,
-		         restore.status == -ENOMEM ? "no memory for what is in it"
-		                                   : database_error(store_database(store)));
+		log_event(LOG_LEVEL_ERROR, "store_failed",
+		          log_text("file", broker->env.options.store),
+		          log_text("reason", restore.status == -ENOMEM
+		                                     ? "no memory for what is in it"
+		                                     : database_error(store_database(store))));
 	else
-		log_line(LOG_LEVEL_INFO, LOG_NOBODY,
-		         "store: %zu sessions and %zu messages in %" PRIu64 " ms",
-		         restore.sessions.count, restore.messages.count,
-		         (baton_now() - began) / BATON_MILLISECOND);
+		log_event(LOG_LEVEL_NOTICE, "store_restored",
+		          log_text("file", broker->env.options.store),
+		          log_number("sessions", restore.sessions.count),
+		          log_number("messages", restore.messages.count),
+		          log_number("ms", (baton_now() - began) / BATON_MILLISECOND));
 	restore_end(&restore);
 	return restore.status;
 }

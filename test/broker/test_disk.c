@@ -171,7 +171,7 @@ STORY(disk_is_full_and_then_has_room, OURS)
 		disk_always(DISK_NOTHING);
 		expect(publisher, "PUBACK 2");
 		expect(publisher, "PUBREC 3");
-		await_said("works again");
+		await_said("event=store_goes_on");
 		store_kill();
 		store_start("");
 		client = resume("a");
@@ -258,7 +258,7 @@ STORY(disk_is_full_for_long, OURS)
 	say(publisher, "PUBLISH q0 t still");
 	expect(client, "PUBLISH q0 t still");
 	disk_always(DISK_NOTHING);
-	await_said("works again");
+	await_said("event=store_goes_on");
 	publisher = join("publisher");
 	publish(publisher, 1, "t two");
 	expect(client, "PUBLISH q0 t two");
@@ -395,7 +395,7 @@ STORY(store_says_what_has_come_back, OURS)
 	publish(publisher, 1, "t one");
 	store_kill();
 	store_start("--log-level info");
-	await_said("store: 1 sessions and 1 messages");
+	await_said("sessions=1 messages=1 ");
 }
 
 STORY(store_refuses_a_file_that_another_broker_has, OURS)

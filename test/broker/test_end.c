@@ -62,7 +62,7 @@ static void end_by_two(int first, int second, const char *options)
 		client_publish_large(publisher, "t", 60000);
 	ping(publisher);
 	kill(server_pid(), first);
-	await_said("the end");
+	await_said("event=stopping");
 	story_sleep(600);
 	check(server_alive(&status), "ended by the first, wait status %d", status);
 	kill(server_pid(), second);

@@ -141,7 +141,7 @@ STORY(passwords_of_a_new_file_close_whom_it_does_not_let_in, .mosquitto = "does 
 	      "cannot write");
 	kill(server_pid(), SIGHUP);
 	expect_closed(changes);
-	await_said("closed: the password file has no such user and password any more");
+	await_said("reason=\"the password file has no such user and password any more");
 	expect(watcher, "PUBLISH q0 will gone");
 	ping(keeps);
 	ping(stranger);

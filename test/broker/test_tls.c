@@ -56,7 +56,7 @@ STORY(tls_with_real_clients, .timeout = 30)
 	         server_port(), server_port());
 	story_here(__FILE__, __LINE__);
 	tell(folder, steps);
-	await_said("closed: TLS handshake"); /* of the plain client */
+	await_said("reason=\"TLS handshake\""); /* of the plain client */
 }
 
 /* Each on a port of its own; a session and its messages are the same on both. */

@@ -18,6 +18,7 @@
 #define store_seq_cst(word, value) __atomic_store_n((word), (value), __ATOMIC_SEQ_CST)
 
 #define swap_relaxed(word, value) __atomic_exchange_n((word), (value), __ATOMIC_RELAXED)
+#define swap_acq_rel(word, value) __atomic_exchange_n((word), (value), __ATOMIC_ACQ_REL)
 #define swap_seq_cst(word, value) __atomic_exchange_n((word), (value), __ATOMIC_SEQ_CST)
 
 #define add_relaxed(word, value) __atomic_fetch_add((word), (value), __ATOMIC_RELAXED)

@@ -81,7 +81,7 @@ void env_hide(const struct env *env, struct baton_resource *resource)
 static void report_stuck(const struct baton_stuck *stuck, void *arg)
 {
 	(void)arg;
-	log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "stuck: %s", stuck->message);
+	log_event(LOG_LEVEL_WARNING, "stuck", log_text("what", stuck->message));
 }
 
 int env_board_start(struct env *env)
@@ -96,8 +96,9 @@ int env_board_start(struct env *env)
 		options.path = NULL;
 	status = baton_board_create(&options, &env->board);
 	if (status != 0) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "--board %s: %s", env->options.board,
-		         baton_error_text(status));
+		log_event(LOG_LEVEL_ERROR, "start_failed", log_text("what", "--board"),
+		          log_text("file", env->options.board),
+		          log_text("reason", baton_error_text(status)));
 		return status;
 	}
 	must(baton_board_pool_join(env->board, env->pool, "broker"), "show the pool");

@@ -2,108 +2,145 @@
 /* The log; see log.h. */
 #include "common/log.h"
 
-#include <errno.h>
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <baton/bound.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 
 #include "common/atomic.h"
-#include "common/printable.h"
+#include "common/log_target.h"
+#include "common/logfmt.h"
 
-#define LOG_LINE_SIZE 512
+#define LOG_LINE_SIZE 1024
+#define LOG_TIME_SIZE 24 /* 2031-05-04T12:30:00.123Z */
 #define LOG_STOP_S 2
 
-static const char *const level_names[] = {"error", "warning", "info", "debug"};
+static const char *const level_names[] = {"error", "warning", "notice", "info", "debug"};
 
 static struct {
 	struct baton_resource resource;
 	struct baton_resource_config config;
 	struct baton_bound bound; /* on the lines that wait */
 	bool started;
-	int level;       /* atomic */
-	size_t lost;     /* atomic: lines lost since the last one that was written */
-	time_t second;   /* atomic: the second in which `warnings` are counted */
-	size_t warnings; /* atomic */
-} log_state = {.level = LOG_LEVEL_WARNING};
+	unsigned int levels;       /* atomic */
+	size_t lost;               /* atomic: lines lost since the last one that was written */
+	time_t second;             /* atomic: the second in which `warnings` are counted */
+	size_t warnings;           /* atomic */
+	struct log_target *target; /* the writer's; NULL: stderr */
+	struct log_target *next;   /* atomic: what the writer takes before its next line */
+} log_state = {.levels = LOG_LEVELS_TO(LOG_LEVEL_WARNING)};
 
 struct line {
 	struct baton_task task;
-	size_t size;
+	enum log_level level;
+	size_t size; /* 0: only brings a new target */
 	char text[LOG_LINE_SIZE];
 };
 
-void log_level_set(const char *word)
+unsigned int log_levels_to(const char *word)
 {
-	int level = 0;
+	for (int level = 0; level <= LOG_LEVEL_DEBUG; level++)
+		if (strcmp(word, level_names[level]) == 0)
+			return LOG_LEVELS_TO(level);
+	return 0;
+}
 
-	while (level < LOG_LEVEL_DEBUG && strcmp(word, level_names[level]) != 0)
-		level++;
-	store_relaxed(&log_state.level, level); /* orders nothing */
+void log_levels_set(unsigned int levels)
+{
+	store_relaxed(&log_state.levels, levels); /* orders nothing */
 }
 
 bool log_wants(enum log_level level)
 {
-	return (int)level <= load_relaxed(&log_state.level);
+	return (load_relaxed(&log_state.levels) & LOG_LEVEL_BIT(level)) != 0;
 }
 
-static void log_write(const char *text, size_t size)
-{
-	while (size > 0) { /* ends: each turn writes something, or gives up */
-		const ssize_t written = write(STDERR_FILENO, text, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return; /* there is no other place to log it */
-		text += written;
-		size -= (size_t)written;
-	}
-}
-
-static size_t line_begin(char *text, size_t size, enum log_level level)
+/* "time=... level=... event=...". */
+static void line_begin(struct logfmt *line, enum log_level level, const char *event)
 {
 	struct timespec now;
 	struct tm parts;
+	char text[64];
 	size_t used;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &parts);
-	used = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &parts);
-	return used + (size_t)snprintf(text + used, size - used, ".%03ldZ %s ",
-	                               now.tv_nsec / 1000000, level_names[level]);
+	used = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+	snprintf(text + used, sizeof(text) - used, ".%03ldZ", now.tv_nsec / 1000000);
+	logfmt_add(line, "time", (struct slice){text, LOG_TIME_SIZE});
+	logfmt_add(line, "level", log_text("", level_names[level]).text);
+	logfmt_add(line, "event", log_text("", event).text);
 }
 
-/* Ends the line. Makes it one printable line: a client id may hold almost any character. */
-static size_t line_end(char *text, size_t size, size_t used)
+static void line_add_number(struct logfmt *line, const char *key, uint64_t number)
 {
-	if (used > size - 2)
-		used = size - 2;
-	printable(text, used);
-	text[used++] = '\n';
-	return used;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	logfmt_add(line, key, log_text("", text).text);
+}
+
+static void line_fill(struct line *line, enum log_level level, const char *event,
+                      const struct log_pair *pairs)
+{
+	struct logfmt text = {line->text, sizeof(line->text), 0};
+
+	line->level = level;
+	line_begin(&text, level, event);
+	for (; pairs->key != NULL; pairs++) {
+		if (pairs->text.bytes == NULL)
+			line_add_number(&text, pairs->key, pairs->number);
+		else if (pairs->text.size > 0)
+			logfmt_add(&text, pairs->key, pairs->text);
+	}
+	text.text[text.used++] = '\n'; /* logfmt_add() leaves room */
+	line->size = text.used;
+}
+
+/* ---- The writer: the log's resource, and the main thread when that does not run ---- */
+
+static void log_adopt(void)
+{
+	struct log_target *next;
+
+	if (load_relaxed(&log_state.next) == NULL)
+		return;
+	/* [log.target] acquire: the target's members. */
+	next = swap_acq_rel(&log_state.next, NULL);
+	if (next == NULL)
+		return; /* the main thread has taken it back for a newer one */
+	log_target_close(log_state.target);
+	log_state.target = next;
+}
+
+static void log_write(const struct line *line)
+{
+	const size_t head = strlen("time=") + LOG_TIME_SIZE + 1;
+
+	if (line->size > 0 &&
+	    !log_target_write(log_state.target, line->level, line->text, line->size, head))
+		add_relaxed(&log_state.lost, 1);
 }
 
 static int log_run(struct baton_task *task)
 {
 	struct line *line = baton_container_of(task, struct line, task);
-	const size_t lost = swap_relaxed(&log_state.lost, 0);
-	char text[LOG_LINE_SIZE];
-	size_t used;
+	size_t lost;
 
+	log_adopt();
+	lost = line->size > 0 ? swap_relaxed(&log_state.lost, 0) : 0;
 	if (lost > 0) {
-		used = line_begin(text, sizeof(text), LOG_LEVEL_WARNING);
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-		                         "%zu lines of the log were lost here", lost);
-		log_write(text, line_end(text, sizeof(text), used));
+		const struct log_pair pairs[] = {log_number("lines", lost), {NULL, {NULL, 0}, 0}};
+		struct line more;
+
+		line_fill(&more, LOG_LEVEL_WARNING, "lines_lost", pairs);
+		log_write(&more);
 	}
-	log_write(line->text, line->size);
+	log_write(line);
 	free(line);
 	return 0;
 }
@@ -111,19 +148,17 @@ static int log_run(struct baton_task *task)
 /* The bound has dropped the line. Any thread. */
 static void log_lose(struct baton_task *task)
 {
-	add_relaxed(&log_state.lost, 1); /* a count; orders nothing */
-	free(baton_container_of(task, struct line, task));
+	struct line *line = baton_container_of(task, struct line, task);
+
+	if (line->size > 0)
+		add_relaxed(&log_state.lost, 1); /* a count; orders nothing */
+	free(line);
 }
 
 static void log_submit(struct line *line)
 {
-	if (!log_state.started) {
-		log_write(line->text, line->size);
-		free(line);
-		return;
-	}
 	baton_task_init(&line->task, log_run, NULL);
-	if (baton_submit(&log_state.resource, &line->task) != 0)
+	if (!log_state.started || baton_submit(&log_state.resource, &line->task) != 0)
 		log_run(&line->task);
 }
 
@@ -138,12 +173,9 @@ static bool log_too_many(void)
 	return add_relaxed(&log_state.warnings, 1) >= LOG_WARNINGS_MAX;
 }
 
-void log_line(enum log_level level, struct slice client, const char *format, ...)
+void log_pairs(enum log_level level, const char *event, const struct log_pair *pairs)
 {
 	struct line *line;
-	size_t used;
-	va_list arguments;
-	int added;
 
 	if (!log_wants(level))
 		return;
@@ -152,16 +184,21 @@ void log_line(enum log_level level, struct slice client, const char *format, ...
 		add_relaxed(&log_state.lost, 1);
 		return;
 	}
-	used = line_begin(line->text, sizeof(line->text), level);
-	if (client.size > 0)
-		used += (size_t)snprintf(line->text + used, sizeof(line->text) - used,
-		                         "client \"%.*s\": ",
-		                         client.size < 128 ? (int)client.size : 128, client.bytes);
-	va_start(arguments, format);
-	added = vsnprintf(line->text + used, sizeof(line->text) - used, format, arguments);
-	va_end(arguments);
-	line->size =
-		line_end(line->text, sizeof(line->text), used + (added > 0 ? (size_t)added : 0));
+	line_fill(line, level, event, pairs);
+	log_submit(line);
+}
+
+void log_use(struct log_target *target)
+{
+	struct line *line = malloc(sizeof(*line));
+
+	/* [log.target] release: the target's members; pairs with log_adopt(). One that the writer
+	 * has not taken comes back. */
+	log_target_close(swap_acq_rel(&log_state.next, target));
+	/* So that the old file is closed now. Where the bound drops it, lines that wait do that. */
+	if (line == NULL)
+		return;
+	line->size = 0;
 	log_submit(line);
 }
 

@@ -164,6 +164,10 @@ void option_check(struct reading *reading, struct broker_options *options)
 	check_listeners(reading, options);
 	if (options->check_store && options->store == NULL)
 		option_complain(reading, 0, "--check-store needs --store (store)");
+	if (option_given(reading, "log-level") != NULL && option_given(reading, "log-type") != NULL)
+		option_complain(reading, 0,
+		                "--log-level (log_level) and --log-type (log_type) say the same: "
+		                "only one of them may be given");
 	options->local =
 		options->password_file == NULL && option_given(reading, "allow-anonymous") == NULL;
 	if (options->local)

@@ -14,8 +14,10 @@ enum option_kind {
 	OPTION_LIMIT, /* a size; 0: none, which is stored as the most */
 	OPTION_SPAN,  /* seconds; or a number with h, d, w, m (30 days) or y (365 days) */
 	OPTION_TEXT,
-	OPTION_WORD, /* one of those in `words` */
-	OPTION_FLAG, /* true or false; alone: true */
+	OPTION_WORD,   /* one of those in `words` */
+	OPTION_BITS,   /* some of those in `words`, a bit for each, in order */
+	OPTION_PLACES, /* the same; "file PATH" for one of them */
+	OPTION_FLAG,   /* true or false; alone: true */
 	OPTION_FILTER,
 	OPTION_LISTENER,
 	OPTION_HELP,
@@ -38,7 +40,7 @@ struct option_row {
 	unsigned long long least;
 	unsigned long long most;
 	const char *initial; /* the default, as in a file; NULL: none, 0, false */
-	const char *words;   /* of OPTION_WORD, with a space between two */
+	const char *words;   /* what it may be, with a space between two */
 	const char *value;   /* what its value is called in --help */
 	const char *help;    /* without line breaks */
 };

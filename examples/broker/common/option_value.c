@@ -124,6 +124,41 @@ static const char *set_word(struct broker_options *options, const struct option_
 	return text;
 }
 
+static const char *set_bit(struct broker_options *options, const struct option_row *row,
+                           const char *value)
+{
+	unsigned int *const at = (unsigned int *)(void *)((char *)options + row->offset), bit = 1;
+	static char text[128];
+
+	for (const char *word = row->words; *word != '\0'; bit *= 2) {
+		const size_t size = strcspn(word, " ");
+
+		if (strlen(value) == size && memcmp(word, value, size) == 0) {
+			*at |= bit;
+			return NULL;
+		}
+		word += size + (word[size] == ' ');
+	}
+	snprintf(text, sizeof(text), "one of: %s", row->words);
+	return text;
+}
+
+static const char *set_place(struct broker_options *options, const struct option_row *row,
+                             const char *value)
+{
+	const size_t size = strcspn(value, " \t"), space = strspn(value + size, " \t");
+
+	if (size != 4 || memcmp(value, "file", size) != 0)
+		return set_bit(options, row, value);
+	if (value[size + space] == '\0')
+		return "file PATH";
+	if (options->log_file != NULL && strcmp(options->log_file, value + size + space) != 0)
+		return "one file";
+	free(options->log_file);
+	options->log_file = copy_text(value + size + space);
+	return set_bit(options, row, "file");
+}
+
 static const char *set_flag(struct broker_options *options, const struct option_row *row,
                             const char *value)
 {
@@ -175,6 +210,10 @@ const char *option_set(struct broker_options *options, const struct option_row *
 		return set_text(options, row, value);
 	case OPTION_WORD:
 		return set_word(options, row, value);
+	case OPTION_BITS:
+		return set_bit(options, row, value);
+	case OPTION_PLACES:
+		return set_place(options, row, value);
 	case OPTION_FLAG:
 		return set_flag(options, row, value);
 	case OPTION_FILTER:
@@ -218,6 +257,11 @@ bool option_equal(const struct option_row *row, const struct broker_options *a,
 	const void *const right = (const char *)b + row->offset;
 
 	switch (row->kind) {
+	case OPTION_PLACES:
+		if (!texts_equal(a->log_file, b->log_file))
+			return false;
+		/* fallthrough */
+	case OPTION_BITS:
 	case OPTION_UINT:
 	case OPTION_SPAN:
 		return *(const unsigned int *)left == *(const unsigned int *)right;
@@ -238,14 +282,26 @@ bool option_equal(const struct option_row *row, const struct broker_options *a,
 	}
 }
 
+/* `from` frees the old one. */
+static void swap_texts(char **to, char **from)
+{
+	char *const old = *to;
+
+	*to = *from;
+	*from = old;
+}
+
 /* Relaxed: a limit orders nothing (struct broker_limits). Texts are the main thread's. */
 void option_move(const struct option_row *row, struct broker_options *to,
                  struct broker_options *from)
 {
 	void *const target = (char *)to + row->offset, *const source = (char *)from + row->offset;
-	char *text;
 
 	switch (row->kind) {
+	case OPTION_PLACES:
+		swap_texts(&to->log_file, &from->log_file);
+		/* fallthrough */
+	case OPTION_BITS:
 	case OPTION_UINT:
 	case OPTION_SPAN:
 		store_relaxed((unsigned int *)target, *(unsigned int *)source);
@@ -257,10 +313,8 @@ void option_move(const struct option_row *row, struct broker_options *to,
 	case OPTION_FLAG:
 		store_relaxed((bool *)target, *(bool *)source);
 		return;
-	default: /* a text: `from` frees the old one */
-		text = *(char **)target;
-		*(char **)target = *(char **)source;
-		*(char **)source = text;
+	default:
+		swap_texts(target, source);
 		return;
 	}
 }

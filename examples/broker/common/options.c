@@ -205,5 +205,6 @@ void options_free(struct broker_options *options)
 	for (size_t i = 0; i < options->denied_count; i++)
 		free((char *)options->denied[i].bytes);
 	free(options->denied);
+	free(options->log_file);
 	*options = (struct broker_options){0};
 }

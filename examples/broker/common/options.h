@@ -76,6 +76,9 @@ struct broker_options {
 	char *tls_cert;      /* NULL: no TLS */
 	char *tls_key;
 	char *log_level;
+	unsigned int log_types; /* bits: the levels, "none", "all"; 0: not given, see `log_level` */
+	unsigned int log_places;     /* bits of enum log_place; 0: not given */
+	char *log_file;              /* NULL: none */
 	unsigned int stats_interval; /* seconds between two issues of $SYS; 0: none */
 	/* The command line's alone. */
 	char *config;

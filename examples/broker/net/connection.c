@@ -70,7 +70,7 @@ static void connection_peer(const struct connection *connection, char *text, siz
 	uint16_t port;
 
 	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) != 0) {
-		snprintf(text, text_size, "somewhere");
+		snprintf(text, text_size, "?");
 		return;
 	}
 	if (address.ss_family == AF_INET6)
@@ -78,7 +78,8 @@ static void connection_peer(const struct connection *connection, char *text, siz
 	else
 		port = ((struct sockaddr_in *)&address)->sin_port;
 	uv_ip_name((struct sockaddr *)&address, host, sizeof(host));
-	snprintf(text, text_size, "%s port %u", host, ntohs(port));
+	snprintf(text, text_size, address.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+	         ntohs(port));
 }
 
 uint64_t connection_network(const struct connection *connection)
@@ -96,11 +97,13 @@ static void connection_announce(struct connection *connection)
 
 	connection->announced = true;
 	connection->loop->stats.connected++;
-	if (!log_wants(LOG_LEVEL_INFO))
+	if (!log_wants(LOG_LEVEL_NOTICE))
 		return;
 	connection_peer(connection, peer, sizeof(peer));
-	log_line(LOG_LEVEL_INFO, connection->loop->calls->client_id(connection),
-	         "connected from %s%s", peer, connection->tls != NULL ? ", TLS" : "");
+	log_event(LOG_LEVEL_NOTICE, "connected",
+	          log_slice("client", connection->loop->calls->client_id(connection)),
+	          log_text("address", peer),
+	          log_text("tls", connection->tls != NULL ? "yes" : "no"));
 }
 
 void connection_turn(struct connection *connection)
@@ -256,7 +259,7 @@ static void connection_closed(uv_handle_t *handle)
 static void connection_log_end(const struct connection *connection)
 {
 	const bool fault = connection->why != WHY_NONE && !connection->loop->stopping;
-	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
+	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE;
 	const struct slice id = connection->loop->calls->client_id(connection);
 	const char *detail = connection->why == WHY_NETWORK ? uv_strerror(connection->error)
 	                     : connection->tls != NULL      ? tls_reason(connection->tls)
@@ -266,8 +269,8 @@ static void connection_log_end(const struct connection *connection)
 	if (!log_wants(level))
 		return;
 	connection_peer(connection, peer, sizeof(peer));
-	log_line(level, id, "closed: %s%s%s; it was %s", why_text(connection->why),
-	         detail != NULL ? ": " : "", detail != NULL ? detail : "", peer);
+	log_event(level, "closed", log_slice("client", id), log_text("address", peer),
+	          log_text("reason", why_text(connection->why)), log_text("detail", detail));
 }
 
 void connection_close(struct connection *connection)
@@ -353,7 +356,8 @@ int connection_open(struct loop *loop, int fd, bool tls)
 		connection_watch(connection);
 	if (log_wants(LOG_LEVEL_DEBUG)) {
 		connection_peer(connection, peer, sizeof(peer));
-		log_line(LOG_LEVEL_DEBUG, LOG_NOBODY, "accepted %s", peer);
+		log_event(LOG_LEVEL_DEBUG, "accepted", log_text("address", peer),
+		          log_text("tls", connection->tls != NULL ? "yes" : "no"));
 	}
 	return status;
 }

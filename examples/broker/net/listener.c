@@ -32,8 +32,7 @@ static void listener_rested(uv_timer_t *timer)
 static void listener_rest(struct listener *listener, int error)
 {
 	if (!listener->short_of)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s; new clients have to wait",
-		         strerror(error));
+		log_event(LOG_LEVEL_ERROR, "accept_waits", log_text("reason", strerror(error)));
 	listener->short_of = true;
 	uv_poll_stop(&listener->poll);
 	uv_timer_start(&listener->rest, listener_rested, LISTENER_REST_MS, 0);
@@ -58,8 +57,8 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 		}
 		if (fd < 0 && errno == EAGAIN) {
 			if (listener->short_of)
-				log_line(LOG_LEVEL_WARNING, LOG_NOBODY,
-				         "accept: nobody waits any more");
+				log_event(LOG_LEVEL_WARNING, "accept_goes_on",
+				          log_text("reason", "nobody waits any more"));
 			listener->short_of = false;
 			return;
 		}
@@ -81,8 +80,8 @@ void listener_raise_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "limit of descriptors: %s",
-		         strerror(errno));
+		log_event(LOG_LEVEL_WARNING, "descriptors_limited",
+		          log_text("reason", strerror(errno)));
 }
 
 static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls)

@@ -133,7 +133,8 @@ static int loop_run_accept(struct baton_task *task)
 	int status = connection_open(accept->loop, accept->fd, accept->tls);
 
 	if (status != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", uv_strerror(status));
+		log_event(LOG_LEVEL_ERROR, "accept_failed",
+		          log_text("reason", uv_strerror(status)));
 	free(accept);
 	return 0;
 }
@@ -143,7 +144,8 @@ int loop_accept(struct loop *loop, int fd, bool tls)
 	struct accept *accept = malloc(sizeof(*accept));
 
 	if (accept == NULL) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", why_text(WHY_NO_MEMORY));
+		log_event(LOG_LEVEL_ERROR, "accept_failed",
+		          log_text("reason", why_text(WHY_NO_MEMORY)));
 		close(fd);
 		return -ENOMEM;
 	}

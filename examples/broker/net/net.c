@@ -24,7 +24,8 @@ int net_init(struct net *net, struct env *env, const struct net_calls *calls)
 			net->loops_running++;
 	}
 	if (status != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "I/O thread: %s", baton_error_text(status));
+		log_event(LOG_LEVEL_ERROR, "start_failed", log_text("what", "I/O thread"),
+		          log_text("reason", baton_error_text(status)));
 	return status;
 }
 

@@ -35,8 +35,8 @@ static int tls_complain(const char *path, const char *what)
 	const char *reason = ERR_SYSTEM_ERROR(error) ? strerror(ERR_GET_REASON(error))
 	                                             : ERR_reason_error_string(error);
 
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s: %s", path, what,
-	         reason != NULL ? reason : "cannot be used");
+	log_event(LOG_LEVEL_ERROR, "tls_failed", log_text("file", path), log_text("reason", what),
+	          log_text("detail", reason != NULL ? reason : "cannot be used"));
 	ERR_clear_error();
 	return -EINVAL;
 }
@@ -47,8 +47,8 @@ static int tls_no_phrase(char *phrase, int size, int writing, void *path)
 	(void)phrase;
 	(void)size;
 	(void)writing;
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: has a pass phrase, and there is nobody to ask",
-	         (const char *)path);
+	log_event(LOG_LEVEL_ERROR, "tls_failed", log_text("file", path),
+	          log_text("reason", "has a pass phrase, and there is nobody to ask"));
 	return -1;
 }
 

@@ -162,7 +162,8 @@ static int clients_run_expire(struct baton_task *task)
 	struct session *session = expiry->session;
 
 	if (session->registered && session->directed == expiry->number) {
-		log_line(LOG_LEVEL_INFO, session->client_id, "session ended: away for too long");
+		log_event(LOG_LEVEL_NOTICE, "session_expired",
+		          log_slice("client", session->client_id));
 		session_end(session);
 		clients_remove(session->clients, session);
 	}

@@ -63,10 +63,11 @@ static void delivery_discard(struct session *session, struct packet *packet)
 static void delivery_drop(struct session *session, struct packet *packet)
 {
 	if (!session->dropping)
-		log_line(LOG_LEVEL_WARNING, session->client_id,
-		         session->connection != NULL
-		                 ? "messages are dropped: it reads too slowly"
-		                 : "messages are dropped: it is away, and its queue is full");
+		log_event(LOG_LEVEL_WARNING, "messages_dropped",
+		          log_slice("client", session->client_id),
+		          log_text("reason", session->connection != NULL
+		                                     ? "it reads too slowly"
+		                                     : "it is away, and its queue is full"));
 	session->dropping = true;
 	stats_count(&session->env->stats.dropped);
 	delivery_discard(session, packet);

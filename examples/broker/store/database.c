@@ -238,7 +238,7 @@ static const char *database_objection(const struct database *database, int *vers
 
 static int database_fail(struct database *database, const char *path, const char *why)
 {
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "store: %s: %s", path, why);
+	log_event(LOG_LEVEL_ERROR, "store_failed", log_text("file", path), log_text("reason", why));
 	database_close(database);
 	return -EIO;
 }

@@ -133,9 +133,10 @@ static int store_insist(struct store *store)
 
 	while (status != 0) {
 		if (waited == 0)
-			log_line(LOG_LEVEL_ERROR, LOG_NOBODY,
-			         "store: %s: %s; nothing is acknowledged meanwhile",
-			         store->env->options.store, database_error(&store->database));
+			log_event(LOG_LEVEL_ERROR, "store_waits",
+			          log_text("file", store->env->options.store),
+			          log_text("reason", database_error(&store->database)),
+			          log_text("then", "nothing is acknowledged meanwhile"));
 		store_roll_back(store);
 		store_relaxed(&store->fails, true);
 		if (load_relaxed(&store->env->ending) && waited > 0)
@@ -150,8 +151,8 @@ static int store_insist(struct store *store)
 	store_relaxed(&store->fails, false);
 	store_relaxed(&store->refuses, false);
 	if (waited > 0)
-		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "store: %s: works again",
-		         store->env->options.store);
+		log_event(LOG_LEVEL_WARNING, "store_goes_on",
+		          log_text("file", store->env->options.store));
 	return 0;
 }
 
@@ -314,8 +315,9 @@ void store_stop(struct store *store)
 	must(baton_pool_destroy(store->pool), "end the store's thread");
 	env_hide(store->env, &store->resource);
 	if (store->open && store_commit(store) != 0)
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "store: %s: %s", store->env->options.store,
-		         database_error(&store->database));
+		log_event(LOG_LEVEL_ERROR, "store_failed",
+		          log_text("file", store->env->options.store),
+		          log_text("reason", database_error(&store->database)));
 	store_forget_writes(store);
 	database_close(&store->database);
 }

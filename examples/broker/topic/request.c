@@ -13,15 +13,12 @@
 #include "store/writes.h"
 #include "topic/table.h"
 
-#define REQUEST_FILTER_LOGGED 128 /* bytes of a filter in the log */
-
 /* Says in the log that a filter is refused. */
 static void request_log(const struct request *request, struct slice filter, enum why why)
 {
-	log_line(LOG_LEVEL_WARNING, request->session->client_id,
-	         "a subscription to \"%.*s\" is refused: %s",
-	         filter.size < REQUEST_FILTER_LOGGED ? (int)filter.size : REQUEST_FILTER_LOGGED,
-	         filter.bytes, why_text(why));
+	log_event(LOG_LEVEL_WARNING, "subscribe_refused",
+	          log_slice("client", request->session->client_id), log_slice("filter", filter),
+	          log_text("reason", why_text(why)));
 }
 
 /* Is the filter covered by one of --deny-subscribe? */

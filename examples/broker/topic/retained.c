@@ -68,10 +68,8 @@ static void retained_refuse(struct env *env)
 	const uint64_t refused = add_relaxed(&env->stats.retained_refused, 1) + 1;
 
 	if ((refused & (refused - 1)) == 0)
-		log_line(LOG_LEVEL_WARNING, LOG_NOBODY,
-		         "%" PRIu64 " messages were not retained: --max-retained or "
-		         "--max-retained-bytes",
-		         refused);
+		log_event(LOG_LEVEL_WARNING, "retain_refused", log_number("messages", refused),
+		          log_text("reason", "--max-retained or --max-retained-bytes"));
 }
 
 static void retained_forget(struct topic *topic)
