@@ -2,8 +2,13 @@
 /* What clients can write into the log, and what they cannot. */
 #include "client.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "server.h"
 
@@ -50,4 +55,131 @@ STORY(log_has_no_control_characters, .mosquitto = "refuses such client ids")
 		for (const char *c = await_said(tag); (c = strchr(c, '\xe2')) != NULL; c++)
 			check(memcmp(c, "\xe2\x82\xac", 3) == 0, "cut: %s", server_said());
 	}
+}
+
+/* One line of key=value pairs, whatever a client has for an id. */
+STORY(log_has_pairs_that_a_client_cannot_make, .mosquitto = "has a log of its own")
+{
+	struct client *client;
+	const char *line;
+
+	start_server("--log-level notice");
+	client = open_client("a");
+	/* CONNECT, with an id of 25 bytes behind its length. */
+	say_hex(client, "10 25 00 04 'MQTT' 04 02 00 3c 00 19 'a\" level=error reason=\"x\\'");
+	expect(client, "CONNACK 0 0");
+	say(client, "CONNECT - clean");
+	line = await_said("a second CONNECT");
+	check(strstr(line, " level=warning event=closed client=\"a\\\" level=error "
+	                   "reason=\\\"x\\\\\" address=127.0.0.1:") != NULL,
+	      "says %s", line);
+	check(strncmp(line, "time=20", 7) == 0 && line[28] == 'Z' && line[29] == ' ', "says %s",
+	      line);
+	check(strstr(line, " reason=\"a second CONNECT\"") != NULL, "says %s", line);
+}
+
+/* What a file holds, until the next call. */
+static const char *contents(const char *path)
+{
+	static char text[65536];
+	FILE *file = fopen(path, "r");
+
+	text[0] = '\0';
+	if (file == NULL)
+		return text;
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static void await_in_file(const char *path, const char *words)
+{
+	const long long end = story_clock() + story_limit(CLIENT_PATIENCE_MS);
+
+	while (strstr(contents(path), words) == NULL) {
+		check(story_clock() < end, "%s has no \"%s\": %s", path, words, contents(path));
+		story_sleep(10);
+	}
+}
+
+/* logrotate renames the file, and sends SIGHUP. */
+STORY(log_file_is_opened_again_at_sighup, .mosquitto = "has a log of its own")
+{
+	char path[64], old[64], options[256];
+
+	snprintf(path, sizeof(path), "build/broker/log.%d", getpid());
+	snprintf(old, sizeof(old), "build/broker/log.%d.1", getpid());
+	snprintf(options, sizeof(options), "log_dest file %s\nlog_dest stderr\n", path);
+	snprintf(options, sizeof(options), "--log-level notice -c %s", file_write(options));
+	start_server(options);
+	leave(join("first clean"));
+	AT(await_in_file(path, "event=closed client=log_file_is_opened_again_at_sighup/first"));
+	check(rename(path, old) == 0, "cannot rename");
+	leave(join("second clean"));
+	AT(await_in_file(old, "event=closed client=log_file_is_opened_again_at_sighup/second"));
+	kill(server_pid(), SIGHUP);
+	AT(await_in_file(path, "event=reloaded"));
+	leave(join("third clean"));
+	AT(await_in_file(path, "event=closed client=log_file_is_opened_again_at_sighup/third"));
+	check(strstr(contents(old), "third") == NULL, "the old file is still used");
+	check(strstr(contents(path), "first") == NULL, "the new file has what is old");
+	await_said("event=closed client=log_file_is_opened_again_at_sighup/third"); /* stderr */
+	unlink(path);
+	unlink(old);
+}
+
+STORY(log_goes_nowhere, .mosquitto = "has a log of its own")
+{
+	start_server("--log-level notice --log-dest none");
+	leave(join("a clean"));
+	check(server_stop() == 0, "the broker did not end well");
+	check(server_said_lines() == 0, "says %s", server_said());
+}
+
+STORY(log_has_the_types_that_are_asked_for, .mosquitto = "has a log of its own")
+{
+	struct client *client;
+
+	start_server("--log-type notice --log-type debug");
+	client = join("a clean");
+	say(client, "CONNECT a clean"); /* a warning */
+	expect_closed(client);
+	leave(join("b clean"));
+	check(server_stop() == 0, "the broker did not end well");
+	await_said("event=accepted");
+	await_said("event=closed client=log_has_the_types_that_are_asked_for/b");
+	await_said("event=stopping");
+	check(strstr(server_said(), "level=notice") != NULL, "says %s", server_said());
+	check(server_said_lines() == 6, "%u lines, the last: %s", server_said_lines(),
+	      server_said());
+}
+
+/* /dev/log is this story's, in a file system of the broker's own. */
+STORY(log_goes_to_syslog, .timeout = 20, .mosquitto = "has a log of its own")
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char folder[] = "/tmp/baton-e2e.XXXXXX", command[512], line[2048];
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	ssize_t size;
+	int status;
+
+	check(fd >= 0 && mkdtemp(folder) != NULL, "no folder");
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/log", folder);
+	check(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0, "cannot bind");
+	snprintf(command, sizeof(command),
+	         "unshare -rm sh -c 'mount -t tmpfs none /dev && touch /dev/null && "
+	         "ln -s %s/log /dev/log && exec timeout --preserve-status %lld %s --port 0 "
+	         "--log-level notice --log-dest syslog' 2>&1",
+	         folder, story_scaled(2), server_path());
+	(void)server_shell(command, &status);
+	size = recv(fd, line, sizeof(line) - 1, 0);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	check(system(command) == 0, "cannot remove %s", folder);
+	if (status != 0)
+		story_skip("no file system of its own here");
+	check(size > 0, "nothing came");
+	line[size] = '\0';
+	check(strstr(line, ": level=notice event=stopping signal=15") != NULL, "got %s", line);
+	check(strncmp(line, "<29>", 4) == 0, "got %s", line); /* daemon, notice */
+	check(strstr(line, "time=") == NULL, "got %s", line);
 }
