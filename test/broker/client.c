@@ -87,16 +87,30 @@ static size_t name_size(const char *words)
 	return size < 20 ? size : 20;
 }
 
+/* The next packet begins with these words: MQTT 5 may have more behind them. */
+static const char *client_expect_start(struct client *client, const char *words)
+{
+	const char *got = client_next(client, story_limit(CLIENT_PATIENCE_MS));
+	const size_t size = strlen(words);
+
+	if (got == NULL || strncmp(got, words, size) != 0 ||
+	    (got[size] != '\0' && got[size] != ' '))
+		story_fail("%s: expected %s, got %s", client->name, words,
+		           got != NULL     ? got
+		           : client->ended ? "disconnected"
+		                           : "nothing");
+	return got + size;
+}
+
 struct client *client_join(const char *words)
 {
 	struct client *client = client_open(strndup(words, name_size(words)));
-	const char *answer;
+	const char *more;
 
 	client_say(client, "CONNECT %s", words);
-	answer = client_next(client, story_limit(CLIENT_PATIENCE_MS));
-	if (answer == NULL || strncmp(answer, "CONNACK ", 8) != 0 || strcmp(answer + 9, " 0") != 0)
-		story_fail("%s: expected CONNACK, got %s", client->name,
-		           answer != NULL ? answer : "nothing");
+	more = client_expect_start(client, "CONNACK");
+	if (strncmp(more + 2, " 0", 2) != 0 || (more[4] != '\0' && more[4] != ' '))
+		story_fail("%s: expected CONNACK, got CONNACK%s", client->name, more);
 	return client;
 }
 
@@ -105,7 +119,7 @@ struct client *client_join_present(const char *words, bool present)
 	struct client *client = client_open(strndup(words, name_size(words)));
 
 	client_say(client, "CONNECT %s", words);
-	client_expect(client, "CONNACK %d 0", present);
+	client_expect_start(client, present ? "CONNACK 1 0" : "CONNACK 0 0");
 	return client;
 }
 
@@ -136,7 +150,7 @@ void client_say(struct client *client, const char *format, ...)
 	words = client_words(format, arguments);
 	va_end(arguments);
 	trace(client, "->", words);
-	size = packet_encode(words, bytes, sizeof(bytes));
+	size = packet_encode(&client->version, words, bytes, sizeof(bytes));
 	client_send(client, bytes, size);
 }
 
@@ -151,7 +165,8 @@ void client_publish_large(struct client *client, const char *topic, size_t paylo
 {
 	const size_t name = strlen(story_name()) + 1 + strlen(topic);
 	unsigned char *bytes = calloc(1, name + payload + 16);
-	size_t rest = 2 + name + payload, at = 0;
+	const size_t no_properties = client->version == 5 ? 1 : 0;
+	size_t rest = 2 + name + no_properties + payload, at = 0;
 
 	bytes[at++] = 0x30;
 	do {
@@ -161,6 +176,8 @@ void client_publish_large(struct client *client, const char *topic, size_t paylo
 	bytes[at++] = (unsigned char)(name >> 8);
 	bytes[at++] = (unsigned char)name;
 	at += (size_t)sprintf((char *)bytes + at, "%s/%s", story_name(), topic);
+	if (no_properties > 0)
+		bytes[at++] = 0;
 	memset(bytes + at, 'x', payload);
 	client_send(client, bytes, at + payload);
 	free(bytes);
@@ -208,7 +225,7 @@ const char *client_next(struct client *client, long long milliseconds)
 		if (!client_read(client, deadline))
 			return NULL;
 	}
-	packet_describe(client->bytes, size, words);
+	packet_describe(client->version, client->bytes, size, words);
 	trace(client, "<-", words);
 	client->size -= size;
 	memmove(client->bytes, client->bytes + size, client->size);
@@ -275,15 +292,31 @@ void client_subscribe(struct client *client, const char *filters)
 
 void client_unsubscribe(struct client *client, const char *filters)
 {
+	char answer[PACKET_WORDS_MAX] = "";
+
 	client->last_id++;
 	client_say(client, "UNSUBSCRIBE %u %s", client->last_id, filters);
-	client_expect(client, "UNSUBACK %u", client->last_id);
+	for (const char *at = filters; client->version == 5 && *at != '\0';) {
+		strcat(answer, " 0");
+		at += strcspn(at, " ");
+		at += strspn(at, " ");
+	}
+	client_expect(client, "UNSUBACK %u%s", client->last_id, answer);
+}
+
+/* The acknowledgement; with MQTT 5 it may say that nobody has subscribed. */
+static void client_expect_success(struct client *client, const char *words)
+{
+	const char *more = client_expect_start(client, words);
+
+	if (*more != '\0' && strcmp(more, " 16") != 0)
+		story_fail("%s: expected %s, got %s%s", client->name, words, words, more);
 }
 
 void client_publish(struct client *client, unsigned int qos, const char *format, ...)
 {
 	va_list arguments;
-	char *words;
+	char *words, answer[32];
 
 	va_start(arguments, format);
 	words = strdup(client_words(format, arguments));
@@ -293,7 +326,9 @@ void client_publish(struct client *client, unsigned int qos, const char *format,
 	} else {
 		client->last_id++;
 		client_say(client, "PUBLISH q%u id%u %s", qos, client->last_id, words);
-		client_expect(client, "%s %u", qos == 1 ? "PUBACK" : "PUBREC", client->last_id);
+		snprintf(answer, sizeof(answer), "%s %u", qos == 1 ? "PUBACK" : "PUBREC",
+		         client->last_id);
+		client_expect_success(client, answer);
 	}
 	if (qos == 2) {
 		client_say(client, "PUBREL %u", client->last_id);

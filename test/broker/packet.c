@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets from words and into words; see packet.h. */
+/* Packets from words; see packet.h. */
 #include "packet.h"
 
 #include <stdbool.h>
@@ -8,20 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packet_inside.h"
 #include "story.h"
 
-static const char *const types[16] = {"RESERVED0", "CONNECT",  "CONNACK",     "PUBLISH",
+const char *const packet_types[16] = {"RESERVED0", "CONNECT",  "CONNACK",     "PUBLISH",
                                       "PUBACK",    "PUBREC",   "PUBREL",      "PUBCOMP",
                                       "SUBSCRIBE", "SUBACK",   "UNSUBSCRIBE", "UNSUBACK",
-                                      "PINGREQ",   "PINGRESP", "DISCONNECT",  "RESERVED15"};
+                                      "PINGREQ",   "PINGRESP", "DISCONNECT",  "AUTH"};
 
-struct out {
-	unsigned char *bytes;
-	size_t size;
-	size_t capacity;
-};
-
-static void put(struct out *out, const void *bytes, size_t size)
+void put(struct out *out, const void *bytes, size_t size)
 {
 	if (out->size + size > out->capacity)
 		story_fail("no room for a packet");
@@ -29,34 +24,45 @@ static void put(struct out *out, const void *bytes, size_t size)
 	out->size += size;
 }
 
-static void put_byte(struct out *out, unsigned int value)
+void put_byte(struct out *out, unsigned int value)
 {
 	const unsigned char byte = (unsigned char)value;
 
 	put(out, &byte, 1);
 }
 
-static void put_number(struct out *out, unsigned long value)
+void put_number(struct out *out, unsigned long value)
 {
 	put_byte(out, value >> 8 & 255);
 	put_byte(out, value & 255);
 }
 
-static void put_text(struct out *out, const char *text)
+void put_text(struct out *out, const char *text)
 {
 	put_number(out, strlen(text));
 	put(out, text, strlen(text));
 }
 
-/* With the story's name in front. */
+void put_length(struct out *out, size_t length)
+{
+	do {
+		put_byte(out, (length & 127) | (length > 127 ? 128 : 0));
+		length >>= 7;
+	} while (length > 0);
+}
+
+/* With the story's name in front; of a shared subscription, in front of its filter. */
 static void put_name(struct out *out, const char *name)
 {
+	const char *group = strncmp(name, "$share/", 7) == 0 ? strchr(name + 7, '/') : NULL;
+	const size_t before = group != NULL ? (size_t)(group + 1 - name) : 0;
 	char text[PACKET_WORDS_MAX];
 
 	if (name[0] == '^')
 		snprintf(text, sizeof(text), "%s", name + 1);
 	else
-		snprintf(text, sizeof(text), "%s/%s", story_name(), name);
+		snprintf(text, sizeof(text), "%.*s%s/%s", (int)before, name, story_name(),
+		         name + before);
 	put_text(out, text);
 }
 
@@ -81,8 +87,23 @@ static const char *value_of(const char *word, const char *name)
 	return strncmp(word, name, size) == 0 && word[size] == '=' ? word + size + 1 : NULL;
 }
 
-static void put_connect(struct out *out, char *rest)
+/* The properties of a packet, as its words have them. */
+struct aside {
+	unsigned char bytes[PACKET_WORDS_MAX];
+	struct out out;
+};
+
+static struct out *aside_empty(struct aside *aside)
 {
+	aside->out = (struct out){aside->bytes, 0, sizeof(aside->bytes)};
+	return &aside->out;
+}
+
+/* Returns the version of MQTT. */
+static unsigned int put_connect(struct out *out, char *rest)
+{
+	struct aside own, wills;
+	struct out *properties = aside_empty(&own), *will_properties = aside_empty(&wills);
 	const char *id = next_word(&rest), *will = NULL, *message = "", *user = NULL,
 		   *password = NULL, *name = "MQTT", *value;
 	unsigned long alive = 60, level = 4, flags = 0;
@@ -92,6 +113,8 @@ static void put_connect(struct out *out, char *rest)
 			flags |= 2;
 		else if (strcmp(word, "wr") == 0)
 			flags |= 0x20;
+		else if (strcmp(word, "v5") == 0)
+			level = 5;
 		else if ((value = value_of(word, "wq")) != NULL)
 			flags |= strtoul(value, NULL, 10) << 3;
 		else if ((value = value_of(word, "alive")) != NULL)
@@ -108,14 +131,20 @@ static void put_connect(struct out *out, char *rest)
 			password = value, flags |= 0x40;
 		else if ((value = value_of(word, "name")) != NULL)
 			name = value;
-		else
+		else if (strncmp(word, "will-", 5) == 0
+		                 ? !put_property(will_properties, IN_WILL, word + 5)
+		                 : !put_property(properties, 1, word))
 			story_fail("CONNECT: what is '%s'?", word);
 	}
 	put_text(out, name);
 	put_byte(out, (unsigned int)level);
 	put_byte(out, (unsigned int)flags);
 	put_number(out, alive);
+	if (level == 5)
+		put_properties(out, properties);
 	put_name(out, strcmp(id, "-") == 0 ? "^" : id);
+	if (will != NULL && level == 5)
+		put_properties(out, will_properties);
 	if (will != NULL) {
 		put_name(out, will);
 		put_text(out, message);
@@ -124,11 +153,24 @@ static void put_connect(struct out *out, char *rest)
 		put_text(out, user);
 	if (password != NULL)
 		put_text(out, password);
+	return level == 5 ? 5 : 4;
+}
+
+/* Takes all next words that say a property; returns the word behind them. */
+static char *take_properties(struct out *properties, unsigned int type, char **rest)
+{
+	char *word = next_word(rest);
+
+	while (put_property(properties, type, word))
+		word = next_word(rest);
+	return word;
 }
 
 /* Returns the flags of the fixed header. */
-static unsigned int put_publish(struct out *out, char *rest)
+static unsigned int put_publish(struct out *out, unsigned int version, char *rest)
 {
+	struct aside own;
+	struct out *properties = aside_empty(&own);
 	unsigned int flags = 0;
 	const char *topic;
 	char *word = next_word(&rest);
@@ -151,81 +193,118 @@ static unsigned int put_publish(struct out *out, char *rest)
 			story_fail("PUBLISH: which packet id?");
 		id = strtoul(word + 2, NULL, 10);
 	}
-	topic = next_word(&rest);
+	topic = version == 5 ? take_properties(properties, 3, &rest) : next_word(&rest);
 	put_name(out, topic);
 	if ((flags & 6) != 0)
 		put_number(out, id);
+	if (version == 5)
+		put_properties(out, properties);
 	put(out, rest, strlen(rest));
 	return flags;
 }
 
-static void put_filters(struct out *out, char *rest, bool with_qos)
+/* "1", or "1,nl,rap,rh2" (no local, retain as published, retain handling), or any ",0x40". */
+static unsigned int options_of(const char *words)
 {
-	put_number(out, strtoul(next_word(&rest), NULL, 10));
-	for (char *word = next_word(&rest); *word != '\0'; word = next_word(&rest)) {
-		char *qos = with_qos ? strrchr(word, ':') : NULL;
+	unsigned int options = (unsigned int)(words[0] - '0');
 
-		if (with_qos && qos == NULL)
+	for (const char *at = strchr(words, ','); at != NULL; at = strchr(at + 1, ','))
+		options |= strncmp(at + 1, "nl", 2) == 0    ? 4U
+		           : strncmp(at + 1, "rap", 3) == 0 ? 8U
+		           : strncmp(at + 1, "rh", 2) == 0  ? (unsigned int)(at[3] - '0') << 4
+		                                           : (unsigned int)strtoul(at + 1, NULL, 0);
+	return options;
+}
+
+static void put_filters(struct out *out, unsigned int version, unsigned int type, char *rest)
+{
+	struct aside own;
+	struct out *properties = aside_empty(&own);
+	char *word;
+
+	put_number(out, strtoul(next_word(&rest), NULL, 10));
+	word = version == 5 ? take_properties(properties, type, &rest) : next_word(&rest);
+	if (version == 5)
+		put_properties(out, properties);
+	for (; *word != '\0'; word = next_word(&rest)) {
+		char *options = type == 8 ? strrchr(word, ':') : NULL;
+
+		if (type == 8 && options == NULL)
 			story_fail("SUBSCRIBE: which QoS?");
-		if (with_qos)
-			*qos = '\0';
+		if (type == 8)
+			*options = '\0';
 		put_name(out, word);
-		if (with_qos)
-			put_byte(out, (unsigned int)(qos[1] - '0'));
+		if (type == 8)
+			put_byte(out, options_of(options + 1));
 	}
 }
 
-static size_t put_header(unsigned char *bytes, unsigned int first, size_t size)
+/* "[code] [properties]": nothing is written of what is not said. */
+static void put_reason(struct out *out, unsigned int type, char *rest)
 {
-	size_t at = 0;
+	struct aside own;
+	struct out *properties = aside_empty(&own);
+	char *word = take_properties(properties, type, &rest);
+	const bool code = *word != '\0';
 
-	bytes[at++] = (unsigned char)first;
-	do {
-		bytes[at++] = (unsigned char)((size & 127) | (size > 127 ? 128 : 0));
-		size >>= 7;
-	} while (size > 0);
-	return at;
+	if (code || properties->size > 0)
+		put_byte(out, (unsigned int)strtoul(word, NULL, 0));
+	if (code && *take_properties(properties, type, &rest) != '\0')
+		story_fail("%s: what is behind its code?", packet_types[type]);
+	if (properties->size > 0)
+		put_properties(out, properties);
 }
 
-size_t packet_encode(const char *words, unsigned char *bytes, size_t size)
+/* Returns the flags of the fixed header. */
+static unsigned int put_body(struct out *out, unsigned int *version, unsigned int type, char *rest)
 {
-	struct out out = {bytes + 5, 0, size - 5};
-	char *copy = strdup(words), *rest = copy;
-	const char *name = next_word(&rest);
-	unsigned int type = 0, flags = 0;
-	size_t header;
-
-	while (type < 16 && strcmp(name, types[type]) != 0)
-		type++;
 	switch (type) {
 	case 1:
-		put_connect(&out, rest);
-		break;
+		*version = put_connect(out, rest);
+		return 0;
 	case 3:
-		flags = put_publish(&out, rest);
-		break;
+		return put_publish(out, *version, rest);
 	case 8:
 	case 10:
-		flags = 2;
-		put_filters(&out, rest, type == 8);
-		break;
+		put_filters(out, *version, type, rest);
+		return 2;
 	case 4:
 	case 5:
 	case 6:
 	case 7:
-		flags = type == 6 ? 2 : 0;
-		put_number(&out, strtoul(rest, NULL, 10));
-		break;
+		put_number(out, strtoul(next_word(&rest), NULL, 10));
+		if (*version == 5)
+			put_reason(out, type, rest);
+		return type == 6 ? 2 : 0;
 	case 12:
+		return 0;
 	case 14:
-		break;
+	case 15:
+		if (*version == 5)
+			put_reason(out, type, rest);
+		return 0;
 	default:
-		story_fail("no client says '%s'", words);
+		story_fail("no client says a %s", packet_types[type]);
 	}
+}
+
+size_t packet_encode(unsigned int *version, const char *words, unsigned char *bytes, size_t size)
+{
+	struct out out = {bytes + 5, 0, size - 5}, header = {bytes, 0, 5};
+	char *copy = strdup(words), *rest = copy;
+	const char *name = next_word(&rest);
+	unsigned int type = 1, flags;
+
+	while (type < 15 && strcmp(name, packet_types[type]) != 0)
+		type++;
+	if (strcmp(name, packet_types[type]) != 0)
+		story_fail("what is '%s'?", words);
+	flags = put_body(&out, version, type, rest);
 	free(copy);
-	header = put_header(bytes, type << 4 | flags, out.size);
-	memmove(bytes + header, bytes + 5, out.size);
-	return header + out.size;
+	put_byte(&header, type << 4 | flags);
+	put_length(&header, out.size);
+	memmove(bytes + header.size, bytes + 5, out.size);
+	return header.size + out.size;
 }
 
 size_t packet_encode_hex(const char *hex, unsigned char *bytes, size_t size)
@@ -250,78 +329,4 @@ size_t packet_encode_hex(const char *hex, unsigned char *bytes, size_t size)
 		}
 	}
 	return out.size;
-}
-
-size_t packet_size(const unsigned char *bytes, size_t size)
-{
-	size_t length = 0;
-
-	for (size_t i = 1; i < size && i < 5; i++) {
-		length |= (size_t)(bytes[i] & 127) << (7 * (i - 1));
-		if ((bytes[i] & 128) == 0)
-			return 1 + i + length;
-	}
-	if (size >= 5)
-		story_fail("a packet without a length");
-	return 0;
-}
-
-static unsigned int number_at(const unsigned char *bytes)
-{
-	return (unsigned int)bytes[0] << 8 | bytes[1];
-}
-
-static void describe_publish(unsigned int flags, const unsigned char *body, size_t size,
-                             char words[PACKET_WORDS_MAX])
-{
-	const size_t topic_size = size < 2 ? 0 : number_at(body);
-	const size_t prefix = strlen(story_name()) + 1;
-	const unsigned int qos = flags >> 1 & 3;
-	const char *topic = (const char *)body + 2;
-	size_t at = 2 + topic_size + (qos > 0 ? 2 : 0), shown = topic_size;
-	char id[16] = "", payload[100] = "";
-
-	if (size < 2 || at > size) {
-		snprintf(words, PACKET_WORDS_MAX, "PUBLISH truncated");
-		return;
-	}
-	if (qos > 0)
-		snprintf(id, sizeof(id), " id%u", number_at(body + at - 2));
-	if (shown >= prefix && strncmp(topic, story_name(), prefix - 1) == 0) {
-		topic += prefix;
-		shown -= prefix;
-	}
-	if (size - at > 80)
-		snprintf(payload, sizeof(payload), " <%zu bytes>", size - at);
-	else if (size > at)
-		snprintf(payload, sizeof(payload), " %.*s", (int)(size - at),
-		         (const char *)body + at);
-	snprintf(words, PACKET_WORDS_MAX, "PUBLISH%s%s q%u%s %.*s%s", flags & 8 ? " dup" : "",
-	         flags & 1 ? " retain" : "", qos, id, (int)shown, topic, payload);
-}
-
-void packet_describe(const unsigned char *bytes, size_t size, char words[PACKET_WORDS_MAX])
-{
-	const unsigned int type = bytes[0] >> 4, flags = bytes[0] & 15;
-	const unsigned char *body = bytes + 1;
-	size_t at, rest;
-
-	while (*body & 128)
-		body++;
-	body++;
-	rest = size - (size_t)(body - bytes);
-	if (type == 3) {
-		describe_publish(flags, body, rest, words);
-		return;
-	}
-	at = (size_t)snprintf(words, PACKET_WORDS_MAX, "%s", types[type]);
-	if (flags != (type == 6 ? 2U : 0U))
-		at += (size_t)snprintf(words + at, PACKET_WORDS_MAX - at, " flags=%u", flags);
-	if (type != 2 && rest >= 2) {
-		at += (size_t)snprintf(words + at, PACKET_WORDS_MAX - at, " %u", number_at(body));
-		body += 2;
-		rest -= 2;
-	}
-	for (size_t i = 0; i < rest && at + 8 < PACKET_WORDS_MAX; i++)
-		at += (size_t)snprintf(words + at, PACKET_WORDS_MAX - at, " %u", body[i]);
 }
