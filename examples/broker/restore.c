@@ -83,13 +83,20 @@ static void restore_session(void *arg, const struct database_record *record)
 	struct restore *restore = arg;
 	struct clients *clients = &restore->broker->clients;
 	const uint64_t id = (uint64_t)record->numbers[0];
-	struct session *session = session_create(clients, record->texts[0], false);
+	const uint32_t expiry = (uint32_t)record->numbers[1];
+	const int64_t away = record->numbers[2];
+	struct session *session;
 
+	if (session_left(clients->env, expiry, away) == 0) {
+		store_note(restore->store, DATABASE_END_SESSION, record);
+		return;
+	}
+	session = session_create(clients, record->texts[0], false);
 	if (session == NULL || list_add(&restore->sessions, id, session) != 0 ||
 	    clients_restore(clients, session) != 0)
 		restore->status = -ENOMEM;
 	else
-		session_restore(session, id);
+		session_restore(session, id, expiry, away);
 }
 
 static void restore_subscription(void *arg, const struct database_record *record)

@@ -36,27 +36,60 @@ static void session_finish(struct session *session)
 	trim_note(&session->env->trim); /* it may have held much memory */
 }
 
+uint32_t session_left(const struct env *env, uint32_t expiry, int64_t away)
+{
+	const uint32_t most = limit_of(env, session_expiry);
+	const int64_t now = store_time();
+	/* A clock that was set back has not passed the leave again. */
+	const int64_t passed = away > 0 && now > away ? now - away : 0;
+
+	if (most > 0 && expiry > most)
+		expiry = most;
+	if (expiry == PROPERTIES_NEVER)
+		return PROPERTIES_NEVER;
+	return passed < expiry ? expiry - (uint32_t)passed : 0;
+}
+
 uint32_t session_expiry(const struct session *session)
 {
-	const uint32_t most = limit_of(session->env, session_expiry);
+	return session_left(session->env, session->expires, 0);
+}
 
-	return most > 0 && session->expires > most ? most : session->expires;
+/* The store has the expiry, and since when the client is away; 0: it is there. */
+static void session_note(const struct session *session, int64_t away)
+{
+	if (session->stored)
+		store_note(session->env->store, DATABASE_SESSION_AWAY,
+		           STORE_NUMBERS((int64_t)session->id, (int64_t)session->expires, away));
+}
+
+/* Says when the time of a session is over whose client is away since `away`; 0: from now on. */
+static void session_set_end(struct session *session, int64_t away)
+{
+	const uint64_t left = session_left(session->env, session->expires, away);
+
+	session->ends = left == PROPERTIES_NEVER ? BATON_NEVER : baton_now() + left * BATON_SECOND;
+}
+
+static void session_wait(struct session *session)
+{
+	if (session->ends != BATON_NEVER)
+		must(baton_timer_arm_at(&session->expiry, session->ends), "expiry");
 }
 
 static void session_go_away(struct session *session)
 {
-	const uint64_t seconds = session_expiry(session);
-
-	if (seconds != PROPERTIES_NEVER)
-		must(baton_timer_arm_after(&session->expiry, seconds * BATON_SECOND), "expiry");
+	session_set_end(session, 0);
+	session_note(session, store_time());
+	session_wait(session);
 }
 
 static int session_run_expiry(struct baton_timer *timer)
 {
 	struct session *session = baton_container_of(timer, struct session, expiry);
 
-	if (!clients_expire(session->clients, session, session->newest))
-		session_go_away(session); /* no memory: later */
+	if (!clients_expire(session->clients, session, session->newest)) /* no memory: later */
+		must(baton_timer_arm_after(&session->expiry, BATON_SECOND), "expiry");
 	return 0;
 }
 
@@ -82,8 +115,9 @@ static void session_noted(void *arg, bool kept)
 static void session_answer(struct session *session, struct join *join)
 {
 	struct store *store = session->env->store;
-	const struct database_record record = {.numbers = {(int64_t)session->id, DATABASE_FOREVER},
-	                                       .texts = {session->client_id}};
+	const struct database_record record = {
+		.numbers = {(int64_t)session->id, (int64_t)session->expires},
+		.texts = {session->client_id}};
 	const bool fresh = session->id != 0 && !session->stored;
 
 	session->stored = session->id != 0;
@@ -111,6 +145,7 @@ static void session_take(struct session *session, struct join *join)
 	session->alias_max = join->terms.alias_max;
 	session->expires = join->terms.expiry;
 	session->sent = 0;
+	session_note(session, 0);
 	session_answer(session, join);
 	delivery_begin(session);
 }
@@ -251,15 +286,19 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 	return session;
 }
 
-void session_restore(struct session *session, uint64_t id)
+void session_restore(struct session *session, uint64_t id, uint32_t expiry, int64_t away)
 {
 	session->id = id;
 	session->stored = true;
+	session->expires = expiry;
+	session_set_end(session, away);
+	if (away == 0)
+		session_note(session, store_time());
 }
 
 void session_restored(struct session *session)
 {
-	session_go_away(session);
+	session_wait(session);
 }
 
 void session_reference(struct session *session)

@@ -19,8 +19,13 @@
  * DISCONNECT may change it; in 3.1.1 clean session 1 is a clean start and expiry 0, clean session 0
  * is no clean start and PROPERTIES_NEVER. --session-expiry limits it. A session that is AWAY for
  * longer is ENDED, too: its timer asks the client ids, which know whether a join is on its way to
- * the session. A join that comes to a session which its last leave has ended, or ends now, starts
- * again at the client ids, with a new session.
+ * the session. A join that comes to a session which the last leave has ended starts again at the
+ * client ids, with a new session.
+ *
+ * The store has the expiry, and when the client went, by the wall clock. After a restart the rest
+ * of the time is that of the wall clock: one that was set forward meanwhile ends the session early,
+ * one that was set back ends it late, by the whole expiry at most. A session that was JOINED when
+ * the process ended has all of its time, or has ended if its expiry is 0.
  *
  * `clean` says that a session was made with expiry 0: it ends with its connection and is never in
  * the store. `connection` is NULL in AWAY and ENDED, `waiting` is the newcomer in LEAVING, `ended`
@@ -128,6 +133,7 @@ struct session {
 	uint8_t version;
 	struct inflight inflight;
 	struct queue queue;
+	uint64_t ends;     /* while AWAY: when its time is over, in ns; BATON_NEVER */
 	uint64_t storing;  /* packets that wait for the store, see delivery.c */
 	uint64_t sent;     /* memory of the messages given to the connection */
 	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has passed, see delivery.c */
@@ -158,10 +164,16 @@ struct session {
 /* The caller gets one reference. NULL: no memory. */
 struct session *session_create(struct clients *clients, struct slice client_id, bool clean);
 
-/* At the start of the broker: a session of an earlier run, which waits for its client. */
-void session_restore(struct session *session, uint64_t id);
+/*
+ * At the start of the broker: a session of an earlier run, which waits for its client. `expiry`,
+ * `away`: as the store has them.
+ */
+void session_restore(struct session *session, uint64_t id, uint32_t expiry, int64_t away);
 
-/* All of the store is read: the session's expiry begins. */
+/* For how many seconds more such a session waits; PROPERTIES_NEVER: for ever. 0: it has ended. */
+uint32_t session_left(const struct env *env, uint32_t expiry, int64_t away);
+
+/* All of the store is read: the session's time goes on. */
 void session_restored(struct session *session);
 
 /* Any thread. */

@@ -64,6 +64,7 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 	[DATABASE_COMPACT] = "PRAGMA incremental_vacuum(64)",
 	[DATABASE_ADD_SESSION] = "REPLACE INTO sessions (id, expiry, away, kind, client)"
 				 " VALUES (?1, ?2, ?3, ?4, ?8)",
+	[DATABASE_SESSION_AWAY] = "UPDATE sessions SET expiry = ?2, away = ?3 WHERE id = ?1",
 	[DATABASE_END_SESSION] = "DELETE FROM sessions WHERE id = ?1",
 	[DATABASE_END_SUBSCRIPTIONS] = "DELETE FROM subscriptions WHERE session = ?1",
 	[DATABASE_END_ROWS] = "DELETE FROM queue WHERE session = ?1",

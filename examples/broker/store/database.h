@@ -25,6 +25,7 @@ enum database_statement {
 	DATABASE_FREE_PAGES,
 	DATABASE_COMPACT,
 	DATABASE_ADD_SESSION, /* id, expiry, away, kind; client id */
+	DATABASE_SESSION_AWAY, /* id, expiry, away */
 	DATABASE_END_SESSION, /* id; as the next three */
 	DATABASE_END_SUBSCRIPTIONS,
 	DATABASE_END_ROWS,

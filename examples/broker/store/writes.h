@@ -52,6 +52,12 @@ typedef void (*store_told_fn)(void *arg, bool kept);
 void store_note_then(struct store *store, enum database_statement statement,
                      const struct database_record *record, store_told_fn told, void *arg);
 
+/*
+ * Seconds of the wall clock, for times that outlive the process; 0: the clock is not set, as on a
+ * machine without a battery that has just started.
+ */
+int64_t store_time(void);
+
 /* The numbers of a record. */
 #define STORE_NUMBERS(...) (&(const struct database_record){.numbers = {__VA_ARGS__}})
 
