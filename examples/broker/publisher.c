@@ -107,6 +107,7 @@ int publisher_pass(struct connection *connection, struct message *message)
 	struct topic_use **slot = publisher_slot(connection, message), *use = *slot;
 	int status = 0;
 
+	message->sender = connection->session->identity;
 	if (use == NULL || !names_equal(use->topic->name, message->publish.topic)) {
 		status = table_find(&broker_of(connection)->table, message->publish.topic, &use);
 		if (status == -ENOENT)

@@ -119,7 +119,8 @@ static void restore_message(void *arg, const struct database_record *record)
 	const struct codec_publish publish = {.expiry = PROPERTIES_NEVER,
 	                                      .qos = (uint8_t)record->numbers[1],
 	                                      .topic = record->texts[0],
-	                                      .payload = record->texts[1]};
+	                                      .payload = record->texts[1],
+	                                      .properties = record->texts[2]};
 	struct message *message = message_create(NULL, &publish);
 
 	if (message == NULL ||
@@ -137,7 +138,8 @@ static void restore_queued(struct restore *restore, struct session *session,
                            struct message *message, const struct database_record *record)
 {
 	struct packet *packet =
-		packet_create(message, (uint8_t)record->numbers[3], record->numbers[4] != 0, false);
+		packet_create(message, (uint8_t)record->numbers[3], record->numbers[4] != 0, false,
+		              record->texts[0]);
 
 	if (packet == NULL) {
 		restore->status = -ENOMEM;
@@ -145,6 +147,7 @@ static void restore_queued(struct restore *restore, struct session *session,
 	}
 	message_take(message, MESSAGE_REFERENCE);
 	packet->row = (uint64_t)record->numbers[1];
+	packet->retained = packet->retain; /* if not, only the limit of the queue is wider */
 	packet->repeated = packet->qos == 1; /* at QoS 2 the packet id would be committed */
 	delivery_restore_queued(session, packet);
 }
@@ -165,7 +168,7 @@ static void restore_sent(struct session *session, struct message *message,
 
 	if (message != NULL)
 		message_take(message, MESSAGE_REFERENCE);
-	delivery_restore_sent(session, &entry);
+	delivery_restore_sent(session, &entry, record->texts[0]);
 }
 
 static void restore_row(void *arg, const struct database_record *record)

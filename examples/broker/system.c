@@ -25,6 +25,7 @@ static void system_publish(struct system *system, struct topic *topic, const cha
 	publish.topic = topic->name;
 	publish.payload = (struct slice){text, strlen(text)};
 	publish.retain = true;
+	publish.expiry = PROPERTIES_NEVER;
 	message = message_create(&system->self, &publish);
 	if (message == NULL)
 		return;

@@ -5,22 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <baton/time.h>
+
 #include "common/atomic.h"
 #include "net/connection.h"
 #include "store/writes.h"
 
+uint64_t message_clock(void)
+{
+	return baton_now() / BATON_MILLISECOND;
+}
+
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish)
 {
-	struct codec_publish wire = *publish;
-	const size_t size_max = CODEC_HEADER_MAX + 2 + publish->topic.size + publish->payload.size;
+	const struct codec_publish wire = {.topic = publish->topic, .payload = publish->payload};
+	const size_t size_max = CODEC_HEADER_MAX + 2 + publish->topic.size + publish->payload.size +
+	                        publish->properties.size;
 	struct message *message = malloc(sizeof(*message) + size_max);
 	size_t head;
 
 	if (message == NULL)
 		return NULL;
-	wire.qos = 0;
-	wire.retain = false;
-	wire.duplicate = false;
 	head = codec_put_publish(message->bytes, &wire);
 	if (publish->payload.size > 0)
 		memcpy(message->bytes + head, publish->payload.bytes, publish->payload.size);
@@ -29,13 +34,23 @@ struct message *message_create(struct connection *publisher, const struct codec_
 	message->answer = NULL;
 	message->id = 0;
 	message->received_by = 0;
+	message->sender = 0;
+	message->expires = publish->expiry == PROPERTIES_NEVER
+	                           ? 0
+	                           : message_clock() + (uint64_t)publish->expiry * 1000;
 	message->counts = MESSAGE_REFERENCE + MESSAGE_HOP;
 	message->cost = sizeof(*message) + size_max;
-	message->size = head + publish->payload.size;
-	message->publish = *publish;
-	message->publish.duplicate = false;
-	message->publish.topic.bytes = (char *)message->bytes + head - publish->topic.size;
-	message->publish.payload.bytes = (char *)message->bytes + head;
+	message->publish.topic = (struct slice){(char *)message->bytes + head - publish->topic.size,
+	                                        publish->topic.size};
+	message->publish.payload =
+		(struct slice){(char *)message->bytes + head, publish->payload.size};
+	message->publish.packet_id = publish->packet_id;
+	message->publish.qos = publish->qos;
+	message->publish.retain = publish->retain;
+	message->publish.properties_size = 0;
+	if (publish->properties.size > 0)
+		message->publish.properties_size = (uint32_t)properties_forward(
+			message->bytes + message_size(message), publish->properties);
 	return message;
 }
 
@@ -72,14 +87,18 @@ void message_acknowledge(struct message *message)
 	connection_send(message->publisher, answer);
 }
 
-struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop)
+struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
+                             struct slice identifiers)
 {
 	const bool whole = qos == 0 && !retain;
 	const size_t head_max = whole ? 0 : CODEC_HEADER_MAX + 2 + message->publish.topic.size + 2;
-	struct packet *packet = malloc(sizeof(*packet) + head_max);
+	const size_t room = identifiers.size > head_max ? identifiers.size : head_max;
+	struct packet *packet = malloc(sizeof(*packet) + room);
 
 	if (packet == NULL)
 		return NULL;
+	if (identifiers.size > 0)
+		memcpy(packet->head, identifiers.bytes, identifiers.size);
 	packet->next = NULL;
 	packet->session = NULL;
 	packet->due = 0;
@@ -94,23 +113,45 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 	packet->ready = false;
 	packet->lost = false;
 	packet->repeated = false;
+	packet->retained = false;
 	packet->hop = hop;
 	packet->whole = whole;
-	packet->head_size = 0;
-	packet->size = (uint32_t)message->size;
-	if (!whole)
-		packet_encode(packet, false);
+	packet->head_size = (uint32_t)room;
+	packet->size = (uint32_t)identifiers.size;
 	return packet;
 }
 
-void packet_encode(struct packet *packet, bool duplicate)
+struct slice packet_identifiers(const struct packet *packet)
 {
-	struct codec_publish publish = packet->message->publish;
+	return (struct slice){(const char *)packet->head, packet->size};
+}
 
-	publish.qos = packet->qos;
-	publish.retain = packet->retain;
-	publish.packet_id = packet->packet_id;
-	publish.duplicate = duplicate;
+/* What the packet says; with the properties that are passed on. */
+static struct codec_publish packet_publish(const struct packet *packet)
+{
+	const struct message *message = packet->message;
+
+	return (struct codec_publish){
+		.topic = message->publish.topic,
+		.payload = message->publish.payload,
+		.properties = message_properties(message),
+		.packet_id = packet->packet_id,
+		.qos = packet->qos,
+		.retain = packet->retain,
+		.duplicate = packet->repeated,
+	};
+}
+
+void packet_encode(struct packet *packet)
+{
+	struct codec_publish publish;
+
+	if (packet->whole) {
+		packet->head_size = 0;
+		packet->size = (uint32_t)message_size(packet->message);
+		return;
+	}
+	publish = packet_publish(packet);
 	packet->head_size = (uint32_t)codec_put_publish(packet->head, &publish);
 	packet->size = packet->head_size + (uint32_t)publish.payload.size;
 }
@@ -157,7 +198,7 @@ size_t packet_memory(const struct packet *packet)
 	const struct message *message = packet->message;
 
 	return sizeof(*packet) + packet->head_size +
-	       (message != NULL ? sizeof(*message) + message->size : 0);
+	       (message != NULL ? message_memory(message) : 0);
 }
 
 void packet_end_hop(struct packet *packet)

@@ -39,23 +39,63 @@ struct topic;
 
 struct message {
 	struct baton_task task;
-	struct topic *topic;
+	union {
+		struct topic *topic; /* on its way to its topic */
+		struct store *store; /* from there on, with an id */
+	};
 	struct connection *publisher; /* valid while there are hops; NULL: the broker itself */
 	struct packet *answer;        /* QoS 1 and 2: its acknowledgement, until that is sent */
 	uint64_t counts;              /* atomic */
 	size_t cost;                  /* what the publisher is charged */
-	struct store *store;          /* with the next one alone */
 	uint64_t id;                  /* in the store; 0: it is not there */
 	uint64_t received_by;         /* QoS 2: the publisher's session in the store, or 0 */
-	struct codec_publish publish; /* points into bytes[] */
-	size_t size;                  /* of bytes[] */
-	unsigned char bytes[];        /* the whole packet, for QoS 0 */
+	uint64_t sender;              /* session->identity of the client; 0: the broker itself */
+	uint64_t expires;             /* in the clock of message_clock(); 0: never */
+	struct {
+		struct slice topic; /* points into bytes[], as the payload does */
+		struct slice payload;
+		uint32_t properties_size; /* of those that are passed on */
+		uint16_t packet_id;
+		uint8_t qos;
+		bool retain;
+	} publish;
+	unsigned char bytes[]; /* the whole packet of MQTT 3.1.1, for QoS 0; then the properties */
 };
 
+/* Milliseconds, of a clock that begins before the broker. Any thread. */
+uint64_t message_clock(void);
+
+/* Has its time passed? */
+static inline bool message_expired(const struct message *message)
+{
+	return message->expires != 0 && message_clock() > message->expires;
+}
+
+/* Of the packet in bytes[]. */
+static inline size_t message_size(const struct message *message)
+{
+	const struct slice payload = message->publish.payload;
+
+	return (size_t)((const unsigned char *)payload.bytes - message->bytes) + payload.size;
+}
+
+/* The properties that are passed on, as they came. */
+static inline struct slice message_properties(const struct message *message)
+{
+	return (struct slice){(const char *)message->bytes + message_size(message),
+	                      message->publish.properties_size};
+}
+
+/* All of its memory. */
+static inline size_t message_memory(const struct message *message)
+{
+	return sizeof(*message) + message_size(message) + message->publish.properties_size;
+}
+
 /*
- * Copies `publish`. The caller gets one reference and one hop, and charges `cost` to the publisher,
- * if there is one. A message of QoS 1 or 2 from a client has an answer; a will has none. NULL: no
- * memory.
+ * Copies `publish`, and of its properties those that are passed on. The caller gets one reference
+ * and one hop, and charges `cost` to the publisher, if there is one. A message of QoS 1 or 2 from a
+ * client has an answer; a will has none. NULL: no memory.
  */
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish);
 
@@ -67,6 +107,10 @@ void message_release(struct message *message, uint64_t counts);
 void message_acknowledge(struct message *message);
 
 /*
+ * The head of a packet of a message is made when the session sends it: only then are the version of
+ * MQTT, the packet id, the time that is left, and a topic alias certain. Until then, head[] has the
+ * identifiers of the subscriptions, and `size` is theirs.
+ *
  * Two words of a packet change their meaning on its way. Whoever hands the packet on sets the
  * word for the next part:
  *
@@ -96,9 +140,9 @@ struct packet {
 		uint64_t order;
 		uint64_t ask;
 	};
-	uint64_t row;  /* in the store, until the session takes it over; 0: none */
-	uint32_t size; /* on the wire */
-	uint32_t head_size;
+	uint64_t row;       /* in the store, until the session takes it over; 0: none */
+	uint32_t size;      /* on the wire */
+	uint32_t head_size; /* until the head is made: the room for it */
 	uint16_t packet_id; /* QoS 1 and 2, once it has one */
 	uint8_t qos;
 	bool retain;
@@ -109,18 +153,24 @@ struct packet {
 	bool ordered : 1;  /* acknowledges a PUBLISH, see answers.c */
 	bool ready : 1;    /* the same, and only waits for those before it */
 	bool reasons : 1;  /* acknowledges, with room for a reason code: MQTT 5 */
-	bool repeated : 1; /* an earlier run of the broker may have sent it */
+	bool repeated : 1; /* it may have been sent before */
+	bool retained : 1; /* it was retained when its client subscribed */
 	unsigned char head[];
 };
 
 /*
  * A packet for a delivery; takes over the caller's reference and, if `hop`, the caller's hop.
- * NULL: no memory; then the caller keeps them.
+ * Copies the identifiers, which are properties of a PUBLISH. NULL: no memory; then the caller keeps
+ * reference and hop.
  */
-struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop);
+struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
+                             struct slice identifiers);
 
-/* Makes the bytes of a packet of QoS 1 or 2, once it has its packet id. */
-void packet_encode(struct packet *packet, bool duplicate);
+/* The identifiers of a packet whose head is not made yet. */
+struct slice packet_identifiers(const struct packet *packet);
+
+/* Makes the head for MQTT 3.1.1. A packet of QoS 1 or 2 has its packet id. */
+void packet_encode(struct packet *packet);
 
 /* A packet of the broker's own. NULL: no memory. */
 struct packet *packet_create_own(const unsigned char *bytes, size_t size);
@@ -136,7 +186,7 @@ void packet_end_hop(struct packet *packet);
 
 /*
  * The packet's memory, about; the message counts in full, although packets share it. The result
- * does not change while the packet lives.
+ * changes only when the head is made.
  */
 size_t packet_memory(const struct packet *packet);
 

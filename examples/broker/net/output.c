@@ -96,7 +96,7 @@ static unsigned int vector_fill(const struct connection *connection, uv_buf_t *v
 		const struct message *message = packet->message;
 
 		if (packet->whole) {
-			count += vector_add(&vector[count], message->bytes, message->size, &skip);
+			count += vector_add(&vector[count], message->bytes, packet->size, &skip);
 			continue;
 		}
 		count += vector_add(&vector[count], packet->head, packet->head_size, &skip);

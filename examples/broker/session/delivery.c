@@ -75,8 +75,10 @@ static void delivery_drop(struct session *session, struct packet *packet)
 
 static void delivery_send(struct session *session, struct packet *packet)
 {
-	if (packet->message != NULL)
+	if (packet->message != NULL) {
+		packet_encode(packet);
 		session->sent += packet_memory(packet);
+	}
 	connection_send(session->connection, packet);
 }
 
@@ -187,7 +189,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 
 	if (packet->due > session->answered || (session->storing > 0 && packet->qos != 2))
 		return false;
-	if (packet->qos == 0 && !packet->retain)
+	if (packet->qos == 0 && !packet->retained)
 		return true;
 	if (packet->qos != 0 && !again && session->inflight.count >= limit_of(session->env, window))
 		return false;
@@ -207,9 +209,10 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 	if (kept != NULL)
 		message_take(kept, MESSAGE_REFERENCE);
 	entry = inflight_add(&session->inflight, kept, packet->qos, packet->retain);
+	if (kept != NULL)
+		inflight_identify(&session->inflight, entry, packet_identifiers(packet));
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
-	packet_encode(packet, packet->repeated);
 	if (packet->row == 0) {
 		delivery_send(session, packet);
 		return;
@@ -357,7 +360,8 @@ void session_drained(struct packet *marker)
 static void delivery_again(struct session *session, const struct inflight_entry *entry)
 {
 	const uint8_t qos = entry->state == INFLIGHT_AWAITS_PUBACK ? 1 : 2;
-	struct packet *packet = packet_create(entry->message, qos, entry->retain, false);
+	struct packet *packet = packet_create(entry->message, qos, entry->retain, false,
+	                                      inflight_identifiers(&session->inflight, entry));
 
 	if (packet == NULL) {
 		connection_kick(session->connection, WHY_NO_MEMORY);
@@ -366,7 +370,7 @@ static void delivery_again(struct session *session, const struct inflight_entry 
 	message_take(entry->message, MESSAGE_REFERENCE);
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
-	packet_encode(packet, entry->attempted);
+	packet->repeated = entry->attempted;
 	queue_add_again(&session->queue, packet);
 }
 
@@ -403,7 +407,9 @@ void delivery_restore_queued(struct session *session, struct packet *packet)
 		delivery_drop(session, packet); /* there are narrower limits now */
 }
 
-void delivery_restore_sent(struct session *session, const struct inflight_entry *entry)
+void delivery_restore_sent(struct session *session, const struct inflight_entry *entry,
+                           struct slice identifiers)
 {
-	inflight_restore(&session->inflight, entry);
+	inflight_identify(&session->inflight, inflight_restore(&session->inflight, entry),
+	                  identifiers);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mqtt/codec.h"
 #include "net/message.h"
@@ -24,40 +25,70 @@ static void inflight_grow(struct inflight *inflight)
 
 	grown.capacity = inflight->capacity == 0 ? INFLIGHT_CAPACITY_FIRST : inflight->capacity * 2;
 	grown.entries = must_alloc(grown.capacity * sizeof(*grown.entries));
-	for (size_t i = 0; i < inflight->capacity; i++)
-		if (inflight->entries[i].state != INFLIGHT_FREE)
-			*inflight_slot(&grown, inflight->entries[i].packet_id) =
-				inflight->entries[i];
-	if (inflight->members != NULL) {
-		grown.members = must_alloc(grown.capacity * sizeof(*grown.members));
-		for (size_t i = 0; i < inflight->capacity; i++)
-			if (inflight->entries[i].state != INFLIGHT_FREE)
-				grown.members[inflight->entries[i].packet_id &
-				              (grown.capacity - 1)] = inflight->members[i];
+	if (inflight->beside != NULL)
+		grown.beside = must_alloc(grown.capacity * sizeof(*grown.beside));
+	for (size_t i = 0; i < inflight->capacity; i++) {
+		struct inflight_entry *to = inflight_slot(&grown, inflight->entries[i].packet_id);
+
+		if (inflight->entries[i].state == INFLIGHT_FREE)
+			continue;
+		*to = inflight->entries[i];
+		if (inflight->beside != NULL)
+			grown.beside[to - grown.entries] = inflight->beside[i];
 	}
-	free(inflight->members);
+	free(inflight->beside);
 	free(inflight->entries);
 	*inflight = grown;
+}
+
+/* What is beside the entry. NULL: the table has nothing of the kind. */
+static struct inflight_beside *inflight_beside(const struct inflight *inflight,
+                                               const struct inflight_entry *entry)
+{
+	return inflight->beside != NULL ? &inflight->beside[entry - inflight->entries] : NULL;
+}
+
+static struct inflight_beside *inflight_make_beside(struct inflight *inflight,
+                                                    const struct inflight_entry *entry)
+{
+	if (inflight->beside == NULL)
+		inflight->beside = must_alloc(inflight->capacity * sizeof(*inflight->beside));
+	return inflight_beside(inflight, entry);
 }
 
 void inflight_lend(struct inflight *inflight, const struct inflight_entry *entry,
                    struct member *member)
 {
-	if (inflight->members == NULL && member != NULL)
-		inflight->members = must_alloc(inflight->capacity * sizeof(*inflight->members));
-	if (inflight->members != NULL)
-		inflight->members[entry - inflight->entries] = member;
+	inflight_make_beside(inflight, entry)->member = member;
 }
 
 struct member *inflight_member(const struct inflight *inflight, const struct inflight_entry *entry)
 {
-	return inflight->members != NULL ? inflight->members[entry - inflight->entries] : NULL;
+	const struct inflight_beside *beside = inflight_beside(inflight, entry);
+
+	return beside != NULL ? beside->member : NULL;
 }
 
-void inflight_take_back(struct inflight *inflight, struct inflight_entry *entry)
+void inflight_identify(struct inflight *inflight, const struct inflight_entry *entry,
+                       struct slice identifiers)
 {
-	entry->state = INFLIGHT_FREE;
-	inflight->count--;
+	struct inflight_identifiers *copy;
+
+	if (identifiers.size == 0)
+		return;
+	copy = must_alloc(sizeof(*copy) + identifiers.size);
+	copy->size = identifiers.size;
+	memcpy(copy->bytes, identifiers.bytes, identifiers.size);
+	inflight_make_beside(inflight, entry)->identifiers = copy;
+}
+
+struct slice inflight_identifiers(const struct inflight *inflight,
+                                  const struct inflight_entry *entry)
+{
+	const struct inflight_beside *beside = inflight_beside(inflight, entry);
+	const struct inflight_identifiers *found = beside != NULL ? beside->identifiers : NULL;
+
+	return found != NULL ? (struct slice){found->bytes, found->size} : (struct slice){NULL, 0};
 }
 
 struct inflight_entry *inflight_add(struct inflight *inflight, struct message *message, uint8_t qos,
@@ -81,20 +112,26 @@ struct inflight_entry *inflight_add(struct inflight *inflight, struct message *m
 		.state = qos == 1 ? INFLIGHT_AWAITS_PUBACK : INFLIGHT_AWAITS_PUBREC,
 		.retain = retain,
 	};
-	inflight_lend(inflight, entry, NULL); /* the slot may be of an earlier one */
+	if (inflight->beside != NULL)
+		inflight_lend(inflight, entry, NULL); /* the slot may be of an earlier one */
 	return entry;
 }
 
-void inflight_restore(struct inflight *inflight, const struct inflight_entry *entry)
+struct inflight_entry *inflight_restore(struct inflight *inflight,
+                                        const struct inflight_entry *entry)
 {
+	struct inflight_entry *restored;
+
 	/* Ends: in a table of 65,536 slots each packet id has its own. */
 	while (inflight->count * 2 >= inflight->capacity ||
 	       inflight_slot(inflight, entry->packet_id)->state != INFLIGHT_FREE)
 		inflight_grow(inflight);
-	*inflight_slot(inflight, entry->packet_id) = *entry;
-	inflight_slot(inflight, entry->packet_id)->order = ++inflight->order & INFLIGHT_ORDER_MASK;
+	restored = inflight_slot(inflight, entry->packet_id);
+	*restored = *entry;
+	restored->order = ++inflight->order & INFLIGHT_ORDER_MASK;
 	inflight->count++;
 	inflight->packet_id = entry->packet_id;
+	return restored;
 }
 
 struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t packet_id)
@@ -107,11 +144,35 @@ struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t p
 	return entry->state != INFLIGHT_FREE && entry->packet_id == packet_id ? entry : NULL;
 }
 
-static void entry_drop_message(struct inflight_entry *entry)
+static void entry_drop_identifiers(struct inflight *inflight, const struct inflight_entry *entry)
+{
+	struct inflight_beside *beside = inflight_beside(inflight, entry);
+
+	if (beside == NULL)
+		return;
+	free(beside->identifiers);
+	beside->identifiers = NULL;
+}
+
+static void entry_drop_message(struct inflight *inflight, struct inflight_entry *entry)
 {
 	if (entry->message != NULL)
 		message_release(entry->message, MESSAGE_REFERENCE);
 	entry->message = NULL;
+	entry_drop_identifiers(inflight, entry);
+}
+
+void inflight_drop(struct inflight *inflight, struct inflight_entry *entry)
+{
+	entry_drop_message(inflight, entry);
+	inflight_take_back(inflight, entry);
+}
+
+void inflight_take_back(struct inflight *inflight, struct inflight_entry *entry)
+{
+	entry_drop_identifiers(inflight, entry);
+	entry->state = INFLIGHT_FREE;
+	inflight->count--;
 }
 
 int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id)
@@ -127,14 +188,13 @@ int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packe
 		return 0;
 	if (answers[entry->state] != type)
 		return -EPROTO;
-	entry_drop_message(entry);
 	if (type == CODEC_PUBREC) {
+		entry_drop_message(inflight, entry);
 		entry->state = INFLIGHT_AWAITS_PUBCOMP;
 		entry->order = ++inflight->order & INFLIGHT_ORDER_MASK;
-		return 0;
+	} else {
+		inflight_drop(inflight, entry);
 	}
-	entry->state = INFLIGHT_FREE;
-	inflight->count--;
 	return 0;
 }
 
@@ -177,10 +237,10 @@ void inflight_clear(struct inflight *inflight)
 {
 	for (size_t i = 0; i < inflight->capacity; i++)
 		if (inflight->entries[i].state != INFLIGHT_FREE)
-			entry_drop_message(&inflight->entries[i]);
-	free(inflight->members);
+			entry_drop_message(inflight, &inflight->entries[i]);
+	free(inflight->beside);
 	free(inflight->entries);
-	inflight->members = NULL;
+	inflight->beside = NULL;
 	inflight->entries = NULL;
 	inflight->capacity = 0;
 	inflight->count = 0;

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mqtt/names.h"
+
 struct member;
 struct message;
 
@@ -37,9 +39,21 @@ struct inflight_entry {
 	uint64_t attempted : 1; /* its writing has begun: the next one is a duplicate */
 };
 
+/* The identifiers of the subscriptions by which a message came, as properties of a PUBLISH. */
+struct inflight_identifiers {
+	size_t size;
+	char bytes[];
+};
+
+/* What few sessions have beside their entries, in an array of its own. */
+struct inflight_beside {
+	struct member *member;                    /* see inflight_lend() */
+	struct inflight_identifiers *identifiers; /* NULL: none */
+};
+
 struct inflight {
 	struct inflight_entry *entries; /* each at its packet id modulo the capacity */
-	struct member **members; /* beside the entries, see inflight_lend(); NULL: no need yet */
+	struct inflight_beside *beside; /* in the same places; NULL: no entry has needed it yet */
 	size_t capacity;                /* a power of two, or 0 */
 	size_t count;
 	uint64_t order;
@@ -54,10 +68,21 @@ struct inflight_entry *inflight_add(struct inflight *inflight, struct message *m
                                     bool retain);
 
 /*
+ * Gives the entry a copy of the identifiers, which it has with its message. They may be empty.
+ */
+void inflight_identify(struct inflight *inflight, const struct inflight_entry *entry,
+                       struct slice identifiers);
+
+/* The entry's; they live until the entry's message is dropped. */
+struct slice inflight_identifiers(const struct inflight *inflight,
+                                  const struct inflight_entry *entry);
+
+/*
  * At the start of the broker: puts back an entry of an earlier run, whose packet id is not in use.
  * Takes over a reference on `message`. Entries are put back in their order.
  */
-void inflight_restore(struct inflight *inflight, const struct inflight_entry *entry);
+struct inflight_entry *inflight_restore(struct inflight *inflight,
+                                        const struct inflight_entry *entry);
 
 /* The entry of this packet id, or NULL. */
 struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t packet_id);
@@ -69,6 +94,9 @@ struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t p
  * PUBREL is due in any case: the client waits for it.
  */
 int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id);
+
+/* The message is not to be sent any more: frees the entry. */
+void inflight_drop(struct inflight *inflight, struct inflight_entry *entry);
 
 /*
  * The message of this entry is a group's, lent to this member (group.h). member: that of an entry;

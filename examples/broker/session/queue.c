@@ -44,14 +44,14 @@ bool queue_add(struct queue *queue, struct env *env, struct packet *packet)
 {
 	const size_t bytes = queue->bytes + packet_memory(packet);
 
-	if ((queue->count >= limit_of(env, queued_max) && !packet->retain) ||
+	if ((queue->count >= limit_of(env, queued_max) && !packet->retained) ||
 	    bytes > limit_of(env, queued_bytes_max) || !queue_reserve(queue, env, bytes))
 		return false;
 	packet_end_hop(packet);
 	packet->next = NULL;
 	*queue->end = packet;
 	queue->end = &packet->next;
-	queue->count += !packet->retain;
+	queue->count += !packet->retained;
 	queue->bytes = bytes;
 	return true;
 }
@@ -91,7 +91,7 @@ struct packet *queue_take(struct queue *queue, struct env *env)
 
 	if (again)
 		return packet;
-	queue->count -= !packet->retain;
+	queue->count -= !packet->retained;
 	queue->bytes -= packet_memory(packet);
 	queue_unreserve(queue, env);
 	return packet;

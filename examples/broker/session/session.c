@@ -7,6 +7,7 @@
 
 #include "common/atomic.h"
 #include "common/env.h"
+#include "common/hash.h"
 #include "common/hop.h"
 #include "common/must.h"
 #include "common/why.h"
@@ -283,6 +284,8 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 	if (client_id.size > 0)
 		memcpy(session->text, client_id.bytes, client_id.size);
 	session->client_id = (struct slice){session->text, client_id.size};
+	/* Random: hash_begin(). The chance that two clients have the same one is 2^-63. */
+	session->identity = hash_bytes(session->text, client_id.size, 0) | 1;
 	return session;
 }
 

@@ -115,6 +115,7 @@ struct session {
 	struct env *env;
 	struct clients *clients;
 	uint64_t id;         /* in the store; 0: it is not kept there */
+	uint64_t identity;   /* of its client id: what "no local" compares */
 	uint32_t references; /* atomic */
 	bool clean;
 
@@ -238,7 +239,8 @@ void session_drained(struct packet *marker);
  * one that was (inflight_restore()).
  */
 void delivery_restore_queued(struct session *session, struct packet *packet);
-void delivery_restore_sent(struct session *session, const struct inflight_entry *entry);
+void delivery_restore_sent(struct session *session, const struct inflight_entry *entry,
+                           struct slice identifiers);
 
 /* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
 void delivery_begin(struct session *session);

@@ -23,7 +23,7 @@ static size_t retained_memory(const struct topic *topic, const struct message *m
 {
 	const size_t step = 64;
 	const size_t memory = sizeof(*topic) + topic->name.size + sizeof(struct topic_use) +
-	                      sizeof(*message) + message->size;
+	                      message_memory(message);
 
 	return (memory + step - 1) / step * step;
 }
@@ -147,12 +147,13 @@ void retained_send(const struct topic *topic, const struct topic_tell *tell)
 	if (message == NULL)
 		return;
 	qos = message->publish.qos < tell->qos ? message->publish.qos : tell->qos;
-	packet = packet_create(message, qos, true, false);
+	packet = packet_create(message, qos, true, false, (struct slice){NULL, 0});
 	if (packet == NULL) {
 		stats_count(&topic->table->env->stats.dropped);
 		return;
 	}
 	message_take(message, MESSAGE_REFERENCE);
+	packet->retained = true;
 	packet->due = tell->ask;
 	if (message->id != 0 && keep_needed(tell->session, qos))
 		retained_row(tell->session, message, packet);

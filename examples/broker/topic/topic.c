@@ -71,7 +71,8 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 		const struct audience_entry *entry = &topic->audience.entries[i];
 		const uint8_t qos =
 			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
-		struct packet *packet = packet_create(message, qos, false, true);
+		struct packet *packet =
+			packet_create(message, qos, false, true, (struct slice){NULL, 0});
 		const bool kept = row != 0 && keep_needed(entry->session, qos);
 
 		row += kept; /* as in keep_message() */

@@ -306,5 +306,52 @@ Test(inflight_again, a_message_that_is_lent_has_its_member, .timeout = 10)
 	}
 	cr_assert_eq(inflight.count, 0);
 	inflight_clear(&inflight);
-	cr_assert(inflight.members == NULL);
+	cr_assert(inflight.beside == NULL);
+}
+
+/* The identifiers of an id, in the test below: none, or so many bytes of that kind. */
+static struct slice identifiers_by(unsigned id)
+{
+	static const char bytes[] = "\x0b\x01\x0b\x02\x0b\x03";
+
+	return (struct slice){bytes + id % 2, id % 3};
+}
+
+/* Slots are used again, and the table grows: each message stays with its own identifiers. */
+Test(inflight_again, a_message_has_its_identifiers, .timeout = 10)
+{
+	struct inflight inflight = {0};
+	struct inflight_entry *entry;
+
+	for (unsigned id = 1; id <= 60000; id++) {
+		cr_assert_eq(add(&inflight, 7, 2), id);
+		entry = inflight_find(&inflight, (uint16_t)id);
+		cr_assert_eq(inflight_identifiers(&inflight, entry).size, 0);
+		inflight_identify(&inflight, entry, identifiers_by(id));
+		for (size_t k = 0; k < inflight.capacity && id % 97 == 0; k++) {
+			entry = &inflight.entries[k];
+			MUST(entry->state == INFLIGHT_FREE ||
+			     names_equal(inflight_identifiers(&inflight, entry),
+			                 identifiers_by(entry->packet_id)));
+		}
+		for (unsigned k = id - 199; id % 200 == 0 && k <= id; k++)
+			inflight_drop(&inflight, inflight_find(&inflight, (uint16_t)k));
+	}
+	cr_assert_eq(inflight.count, 0);
+	inflight_clear(&inflight);
+	cr_assert(inflight.beside == NULL);
+}
+
+/* Whoever has received a message gets a PUBREL, which has no identifiers. */
+Test(inflight_again, identifiers_go_with_their_message, .timeout = 5)
+{
+	struct inflight inflight = {0};
+	struct inflight_entry *entry;
+
+	add(&inflight, 0, 2);
+	entry = inflight_find(&inflight, 1);
+	inflight_identify(&inflight, entry, identifiers_by(2));
+	acknowledge(&inflight, CODEC_PUBREC, 1);
+	cr_assert_eq(inflight_identifiers(&inflight, entry).size, 0);
+	inflight_clear(&inflight);
 }
