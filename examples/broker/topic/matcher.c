@@ -214,7 +214,8 @@ static void matcher_add_node(struct matcher_look *look, const struct tree_node *
 		look->work++;
 		if (pass != 0 && pass <= look->told &&
 		    !audience_add(look->audience, subscription->session,
-		                  load_relaxed(&subscription->qos)))
+		                  (union subscription_options){
+					  .qos = load_relaxed(&subscription->qos) & 3u}))
 			look->failed = true;
 	}
 }
@@ -284,9 +285,10 @@ int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told
 	look.wild = topic.bytes[0] != '$';
 	must(baton_epoch_enter(), "read the subscription tree");
 	matcher_walk(&look, topic, places);
-	if (look.failed)
+	if (!audience_seal(audience) || look.failed) {
 		audience_clear(audience);
-	audience_seal(audience);
+		look.failed = true;
+	}
 	/* The sessions live: within this section a subscription holds each of them. */
 	for (size_t i = 0; i < audience->count; i++)
 		session_reference(audience->entries[i].session);
