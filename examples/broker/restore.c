@@ -104,10 +104,14 @@ static void restore_subscription(void *arg, const struct database_record *record
 	struct restore *restore = arg;
 	struct session *session = list_find(&restore->sessions, record->numbers[0]);
 	const struct slice filter = record->texts[0];
+	const union subscription_options options = {
+		.qos = (uint32_t)record->numbers[1] & 3,
+		.no_local = (uint32_t)record->numbers[2] & 1,
+		.retain_as_published = (uint32_t)record->numbers[2] >> 1 & 1,
+		.identifier = (uint32_t)record->numbers[3] & SUBSCRIPTION_IDENTIFIER_MAX};
 
 	if (session != NULL && names_filter_valid(filter))
-		table_restore(&restore->broker->table, session, filter,
-		              (uint8_t)record->numbers[1]);
+		table_restore(&restore->broker->table, session, filter, options);
 	else
 		store_note(restore->store, DATABASE_END_SUBSCRIPTIONS,
 		           STORE_NUMBERS(record->numbers[0]));
@@ -137,9 +141,8 @@ static void restore_message(void *arg, const struct database_record *record)
 static void restore_queued(struct restore *restore, struct session *session,
                            struct message *message, const struct database_record *record)
 {
-	struct packet *packet =
-		packet_create(message, (uint8_t)record->numbers[3], record->numbers[4] != 0, false,
-		              record->texts[0]);
+	struct packet *packet = packet_create(message, (uint8_t)record->numbers[3],
+	                                      record->numbers[4] != 0, false, record->texts[0]);
 
 	if (packet == NULL) {
 		restore->status = -ENOMEM;
@@ -147,7 +150,7 @@ static void restore_queued(struct restore *restore, struct session *session,
 	}
 	message_take(message, MESSAGE_REFERENCE);
 	packet->row = (uint64_t)record->numbers[1];
-	packet->retained = packet->retain; /* if not, only the limit of the queue is wider */
+	packet->retained = packet->retain;   /* if not, only the limit of the queue is wider */
 	packet->repeated = packet->qos == 1; /* at QoS 2 the packet id would be committed */
 	delivery_restore_queued(session, packet);
 }

@@ -3,12 +3,23 @@
 #include "store/writes.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <baton/resource.h>
 
 #include "common/must.h"
 #include "store/inside.h"
+
+struct slice slice_copy(char **end, struct slice text)
+{
+	const struct slice copy = {*end, text.size};
+
+	if (text.size > 0)
+		memcpy(*end, text.bytes, text.size);
+	*end += text.size;
+	return copy;
+}
 
 struct note {
 	struct store_write write;
@@ -39,10 +50,11 @@ static void note_done(struct store_write *write, bool kept)
 	free(note);
 }
 
+/* `more`: bytes behind the note. */
 static struct note *note_create(enum database_statement statement,
-                                const struct database_record *record)
+                                const struct database_record *record, size_t more)
 {
-	struct note *note = must_alloc(sizeof(*note));
+	struct note *note = must_alloc(sizeof(*note) + more);
 
 	note->write.apply = note_apply;
 	note->statement = statement;
@@ -54,13 +66,23 @@ static struct note *note_create(enum database_statement statement,
 void store_note(struct store *store, enum database_statement statement,
                 const struct database_record *record)
 {
-	store_submit(store, &note_create(statement, record)->write);
+	struct note *note;
+	size_t more = 0;
+	char *end;
+
+	for (size_t i = 0; i < DATABASE_TEXTS; i++)
+		more += record->texts[i].size;
+	note = note_create(statement, record, more);
+	end = (char *)(note + 1);
+	for (size_t i = 0; i < DATABASE_TEXTS; i++)
+		note->record.texts[i] = slice_copy(&end, record->texts[i]);
+	store_submit(store, &note->write);
 }
 
 void store_note_then(struct store *store, enum database_statement statement,
                      const struct database_record *record, store_told_fn told, void *arg)
 {
-	struct note *note = note_create(statement, record);
+	struct note *note = note_create(statement, record, 0);
 
 	note->write.done = note_done;
 	note->told = told;
@@ -85,9 +107,13 @@ static int message_apply_rows(struct database *database, const struct store_mess
 	for (size_t i = 0; i < message->count && status == 0; i++) {
 		const struct store_row *row = &message->rows[i];
 
-		status = database_run(database, DATABASE_ADD_ROW,
-		                      STORE_NUMBERS((int64_t)row->session, (int64_t)row->row,
-		                                    (int64_t)message->id, row->qos));
+		const struct database_record record = {
+			.numbers = {(int64_t)row->session, (int64_t)row->row, (int64_t)message->id,
+		                    row->qos, row->retain},
+			.texts = {row->identifiers},
+		};
+
+		status = database_run(database, DATABASE_ADD_ROW, &record);
 	}
 	return status;
 }
@@ -118,10 +144,11 @@ static int message_apply(struct store *store, struct store_write *write)
 	return status;
 }
 
-struct store_message *store_message_create(size_t count, store_done_fn done, void *arg)
+struct store_message *store_message_create(size_t count, size_t bytes, store_done_fn done,
+                                           void *arg)
 {
 	struct store_message *message =
-		must_alloc(sizeof(*message) + count * sizeof(*message->rows));
+		must_alloc(sizeof(*message) + count * sizeof(*message->rows) + bytes);
 
 	message->write.apply = message_apply;
 	message->write.done = done;

@@ -14,11 +14,16 @@
 #include "store/database.h"
 #include "store/store.h"
 
+/* Copies the text to `*end`, which moves on; returns the copy. */
+struct slice slice_copy(char **end, struct slice text);
+
 /* A message's place in the queue of a session. */
 struct store_row {
 	uint64_t session;
 	uint64_t row;
+	struct slice identifiers;
 	uint8_t qos;
+	bool retain;
 };
 
 struct store_message {
@@ -36,10 +41,14 @@ struct store_message {
 	struct store_row rows[];
 };
 
-/* Makes the write of a message with so many rows; the caller fills it and submits it. */
-struct store_message *store_message_create(size_t count, store_done_fn done, void *arg);
+/*
+ * Makes the write of a message with so many rows, and with room for so many bytes behind them; the
+ * caller fills it and submits it.
+ */
+struct store_message *store_message_create(size_t count, size_t bytes, store_done_fn done,
+                                           void *arg);
 
-/* Submits a statement that is not urgent. */
+/* Submits a statement that is not urgent. Copies the record's texts. */
 void store_note(struct store *store, enum database_statement statement,
                 const struct database_record *record);
 

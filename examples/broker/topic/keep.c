@@ -16,31 +16,45 @@ bool keep_needed(const struct session *session, uint8_t qos)
 	return qos > 0 && session->id != 0;
 }
 
-static size_t keep_count(const struct topic *topic, const struct message *message)
+/* Counts the rows, and the bytes of their identifiers. */
+static size_t keep_count(const struct topic *topic, const struct message *message, size_t *bytes)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; message->publish.qos > 0 && i < topic->audience.count; i++)
-		count += keep_needed(topic->audience.entries[i].session,
-		                     topic->audience.entries[i].qos);
+	for (size_t i = 0; message->publish.qos > 0 && i < topic->audience.count; i++) {
+		const struct audience_entry *entry = &topic->audience.entries[i];
+		const struct topic_delivery delivery = topic_delivery(entry, message);
+
+		if (delivery.nothing || !keep_needed(entry->session, delivery.qos))
+			continue;
+		count++;
+		*bytes += audience_identifiers(&topic->audience, entry, delivery.own).size;
+	}
 	return count;
 }
 
 static void keep_rows(const struct topic *topic, const struct message *message,
                       struct store_message *write)
 {
+	const struct audience *audience = &topic->audience;
+	char *bytes = (char *)&write->rows[write->count];
 	size_t at = 0;
 
 	for (size_t i = 0; at < write->count; i++) {
-		const struct audience_entry *entry = &topic->audience.entries[i];
-		const uint8_t qos =
-			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
+		const struct audience_entry *entry = &audience->entries[i];
+		const struct topic_delivery delivery = topic_delivery(entry, message);
 
-		if (keep_needed(entry->session, qos)) {
-			write->rows[at] =
-				(struct store_row){entry->session->id, write->id + at + 1, qos};
-			at++;
-		}
+		if (delivery.nothing || !keep_needed(entry->session, delivery.qos))
+			continue;
+		write->rows[at] = (struct store_row){
+			.session = entry->session->id,
+			.row = write->id + at + 1,
+			.identifiers = slice_copy(
+				&bytes, audience_identifiers(audience, entry, delivery.own)),
+			.qos = delivery.qos,
+			.retain = delivery.retain,
+		};
+		at++;
 	}
 }
 
@@ -62,7 +76,8 @@ void keep_message(struct topic *topic, struct message *message, uint64_t outdate
 {
 	struct store *store = topic->table->env->store;
 	const bool retained = topic->retained == message;
-	const size_t count = keep_count(topic, message);
+	size_t bytes = 0;
+	const size_t count = keep_count(topic, message, &bytes);
 	struct packet *answer = NULL;
 	struct store_message *write;
 
@@ -71,7 +86,7 @@ void keep_message(struct topic *topic, struct message *message, uint64_t outdate
 			message_acknowledge(message);
 		return;
 	}
-	write = store_message_create(count, keep_done, message);
+	write = store_message_create(count, bytes, keep_done, message);
 	if (count > 0 || retained) {
 		message->store = store;
 		message->id = write->id = store_draw(store, 1 + count);

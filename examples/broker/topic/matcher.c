@@ -93,14 +93,14 @@ static enum why matcher_objection(const struct matcher *matcher, const struct se
 
 /* Adds a subscription, which the client may have. */
 static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
-                                        struct slice filter, uint8_t qos)
+                                        struct slice filter, union subscription_options options)
 {
 	const size_t memory = matcher_memory(filter);
 	struct subscription *subscription;
 
 	subscription = must_alloc(sizeof(*subscription));
 	subscription->memory = memory;
-	subscription->qos = qos;
+	subscription->options = options;
 	session->filters++;
 	session->filter_bytes += memory;
 	stats_count(&matcher->env->stats.subscriptions);
@@ -110,9 +110,9 @@ static struct subscription *matcher_add(struct matcher *matcher, struct session 
 }
 
 void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
-                     uint8_t qos)
+                     union subscription_options options)
 {
-	matcher_add(matcher, session, filter, qos)->pass = 1;
+	matcher_add(matcher, session, filter, options)->pass = 1;
 }
 
 static void matcher_subscribe(struct matcher *matcher, struct request *request, size_t at)
@@ -124,15 +124,16 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 
 	filter->subscription = node != NULL ? matcher_find(session, node) : NULL;
 	if (filter->subscription != NULL) {
+		filter->existed = true;
 		/* Relaxed: no other memory depends on it. */
-		store_relaxed(&filter->subscription->qos, filter->qos);
+		store_relaxed(&filter->subscription->options.word, filter->options.word);
 		return;
 	}
 	why = matcher_objection(matcher, session, matcher_memory(filter->name));
 	if (why != WHY_NONE)
 		request_refuse(request, at, why);
 	else
-		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
+		filter->subscription = matcher_add(matcher, session, filter->name, filter->options);
 }
 
 /* Moves the subscription from the tree and its session's list to the request's list. */
@@ -148,15 +149,17 @@ static void matcher_remove(struct matcher *matcher, struct subscription *subscri
 	tree_prune(&matcher->tree, subscription->node);
 }
 
-static void matcher_unsubscribe(struct matcher *matcher, struct request *request,
-                                struct slice filter)
+static void matcher_unsubscribe(struct matcher *matcher, struct request *request, size_t at)
 {
-	const struct tree_node *node = tree_of_filter(&matcher->tree, filter, false);
+	struct request_filter *filter = &request->filters[at];
+	const struct tree_node *node = tree_of_filter(&matcher->tree, filter->name, false);
 	struct subscription *subscription =
 		node != NULL ? matcher_find(request->session, node) : NULL;
 
 	if (subscription != NULL)
 		matcher_remove(matcher, subscription, request);
+	else
+		request_missed(request, at);
 }
 
 static int matcher_run_apply(struct baton_task *task)
@@ -166,8 +169,8 @@ static int matcher_run_apply(struct baton_task *task)
 
 	for (size_t i = 0; i < request->count; i++)
 		if (request->kind == REQUEST_UNSUBSCRIBE)
-			matcher_unsubscribe(matcher, request, request->filters[i].name);
-		else if (request->filters[i].accepted)
+			matcher_unsubscribe(matcher, request, i);
+		else if (request->filters[i].why == WHY_NONE)
 			matcher_subscribe(matcher, request, i);
 	while (request->kind == REQUEST_END && request->session->subscriptions != NULL)
 		matcher_remove(matcher, request->session->subscriptions, request);
@@ -210,12 +213,12 @@ static void matcher_add_node(struct matcher_look *look, const struct tree_node *
 	     subscription = load_acquire(&subscription->node_next)) {
 		/* Relaxed: for a subscription that counts, the telling came behind this store. */
 		const uint64_t pass = load_relaxed(&subscription->pass);
+		const union subscription_options options = {
+			.word = load_relaxed(&subscription->options.word)};
 
 		look->work++;
 		if (pass != 0 && pass <= look->told &&
-		    !audience_add(look->audience, subscription->session,
-		                  (union subscription_options){
-					  .qos = load_relaxed(&subscription->qos) & 3u}))
+		    !audience_add(look->audience, subscription->session, options))
 			look->failed = true;
 	}
 }

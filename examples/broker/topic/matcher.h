@@ -39,7 +39,7 @@ struct subscription {
 	size_t memory;           /* its share of --max-filter-bytes */
 	uint64_t pass;           /* atomic: the table's first pass for it; 0: none yet */
 	struct baton_retired retired;
-	uint8_t qos; /* atomic: of its last SUBSCRIBE */
+	union subscription_options options; /* atomic, by its word: of its last SUBSCRIBE */
 };
 
 /* Frees a subscription that was taken out, later. Under the table's baton, for its limbo. */
@@ -63,7 +63,7 @@ void matcher_apply(struct matcher *matcher, struct request *request);
 
 /* See table_restore(). */
 void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
-                     uint8_t qos);
+                     union subscription_options options);
 
 /* The generation, which changes when subscriptions were taken out. Any thread. */
 uint64_t matcher_generation(const struct matcher *matcher);

@@ -13,6 +13,8 @@
 #include "store/writes.h"
 #include "topic/table.h"
 
+#define REQUEST_REFUSED 0x80 /* in a SUBACK of MQTT 3.1.1 */
+
 /* Says in the log that a filter is refused. */
 static void request_log(const struct request *request, struct slice filter, enum why why)
 {
@@ -42,21 +44,38 @@ static enum why request_objection(const struct broker_options *options, struct s
 	return request_denied(options, filter) ? WHY_DENIED : WHY_NONE;
 }
 
-/* SUBACK has a code for each filter: the QoS granted, or 0x80. */
-static struct packet *request_create_answer(const struct request *request, uint8_t type,
-                                            uint16_t packet_id)
+/* What the acknowledgement says of a filter, if it does. */
+static uint8_t request_code(const struct request *request, enum why why)
 {
-	const size_t codes = type == CODEC_SUBACK ? request->count : 0;
-	unsigned char *bytes = malloc(CODEC_HEADER_MAX + 2 + codes);
+	return request->version == CODEC_5 ? why_reason(why) : REQUEST_REFUSED;
+}
+
+/*
+ * SUBACK has a code for each filter: the QoS granted, or why there is none. In MQTT 5 UNSUBACK has
+ * codes, too.
+ */
+static struct packet *request_create_answer(const struct request *request, uint16_t packet_id)
+{
+	const bool subscribe = request->kind == REQUEST_SUBSCRIBE;
+	const size_t codes = subscribe || request->version == CODEC_5 ? request->count : 0;
+	const size_t properties = request->version == CODEC_5; /* their length, which is 0 */
+	unsigned char *bytes = malloc(CODEC_HEADER_MAX + 2 + properties + codes);
 	struct packet *answer;
 	size_t at;
 
 	if (bytes == NULL)
 		return NULL;
-	at = codec_put_header(bytes, type, 0, 2 + codes);
+	at = codec_put_header(bytes, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK, 0,
+	                      2 + properties + codes);
 	at += codec_put_u16(bytes + at, packet_id);
-	for (size_t i = 0; i < codes; i++)
-		bytes[at++] = request->filters[i].accepted ? request->filters[i].qos : 0x80;
+	if (properties > 0)
+		bytes[at++] = 0;
+	for (size_t i = 0; i < codes; i++) {
+		const struct request_filter *filter = &request->filters[i];
+
+		bytes[at++] = filter->why == WHY_NONE ? (unsigned char)filter->options.qos
+		                                      : request_code(request, filter->why);
+	}
 	answer = packet_create_own(bytes, at);
 	free(bytes);
 	return answer;
@@ -75,12 +94,12 @@ struct request *request_create(struct table *table, struct connection *connectio
 	struct codec_frame copy = *frame;
 	unsigned char *body;
 	size_t offset = filters->offset;
-	enum why why;
 
 	if (request == NULL)
 		return NULL;
 	*request = (struct request){.table = table, .session = session, .count = count};
 	request->kind = subscribe ? REQUEST_SUBSCRIBE : REQUEST_UNSUBSCRIBE;
+	request->version = connection->version;
 	request->epoch = connection->epoch;
 	if (subscribe)
 		request->ask = ++session->asks;
@@ -92,14 +111,19 @@ struct request *request_create(struct table *table, struct connection *connectio
 		struct request_filter *filter = &request->filters[i];
 		const struct codec_filter wire = codec_filter_next(&copy, &offset);
 
-		*filter = (struct request_filter){.name = wire.name, .qos = wire.qos};
-		why = subscribe ? request_objection(options, filter->name) : WHY_NONE;
-		filter->accepted = subscribe && why == WHY_NONE;
-		if (why != WHY_NONE)
-			request_log(request, filter->name, why);
+		*filter = (struct request_filter){
+			.name = wire.name,
+			.retained = wire.retain_handling,
+			.options = {.identifier =
+		                            filters->subscription_id & SUBSCRIPTION_IDENTIFIER_MAX,
+		                    .qos = wire.qos & 3u,
+		                    .no_local = wire.no_local,
+		                    .retain_as_published = wire.retain_as_published}};
+		filter->why = subscribe ? request_objection(options, filter->name) : WHY_NONE;
+		if (filter->why != WHY_NONE)
+			request_log(request, filter->name, filter->why);
 	}
-	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
-	                                        filters->packet_id);
+	request->answer = request_create_answer(request, filters->packet_id);
 	if (request->answer == NULL) {
 		free(request);
 		return NULL;
@@ -128,11 +152,22 @@ void request_submit(struct request *request)
 	matcher_apply(&request->table->matcher, request);
 }
 
+static void request_set_code(const struct request *request, size_t at, uint8_t code)
+{
+	request->answer->head[request->answer->head_size - request->count + at] = code;
+}
+
 void request_refuse(struct request *request, size_t at, enum why why)
 {
 	request_log(request, request->filters[at].name, why);
-	request->filters[at].accepted = false;
-	request->answer->head[request->answer->head_size - request->count + at] = 0x80;
+	request->filters[at].why = why;
+	request_set_code(request, at, request_code(request, why));
+}
+
+void request_missed(const struct request *request, size_t at)
+{
+	if (request->version == CODEC_5)
+		request_set_code(request, at, REASON_NO_SUBSCRIPTION);
 }
 
 static void request_answer(struct request *request)
@@ -178,10 +213,12 @@ void request_end(struct request *request)
 	for (size_t i = 0; i < request->count; i++) {
 		const struct request_filter *filter = &request->filters[i];
 		const struct database_record record = {
-			.numbers = {(int64_t)request->session->id, filter->qos},
+			.numbers = {(int64_t)request->session->id, filter->options.qos,
+		                    subscription_stored(filter->options),
+		                    filter->options.identifier},
 			.texts = {filter->name}};
 
-		if (filter->accepted || !subscribe)
+		if (filter->why == WHY_NONE)
 			store_note(store, subscribe ? DATABASE_SUBSCRIBE : DATABASE_UNSUBSCRIBE,
 			           &record);
 	}

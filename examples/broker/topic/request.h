@@ -27,6 +27,7 @@
 #include "common/why.h"
 #include "mqtt/codec.h"
 #include "net/message.h"
+#include "topic/audience.h"
 
 struct connection;
 struct session;
@@ -41,11 +42,20 @@ enum request_kind {
 	REQUEST_END,
 };
 
+/* When a new subscriber has the retained messages: "retain handling" of MQTT 5. */
+enum request_retained {
+	REQUEST_RETAINED,
+	REQUEST_RETAINED_IF_NEW, /* if the subscription was not there before */
+	REQUEST_RETAINED_NEVER,
+};
+
 struct request_filter {
 	struct slice name;
-	struct subscription *subscription; /* the tree sets it for the table */
-	uint8_t qos;
-	bool accepted;
+	struct subscription *subscription; /* the tree sets it for the table; as the next one */
+	bool existed;                      /* the subscription was there before */
+	uint8_t retained;                  /* enum request_retained */
+	enum why why;                      /* the filter is refused; WHY_NONE: it is not */
+	union subscription_options options;
 };
 
 struct request {
@@ -55,6 +65,7 @@ struct request {
 	struct connection *connection; /* charged with `cost`; NULL for REQUEST_END */
 	size_t cost;
 	enum request_kind kind;
+	uint8_t version;       /* of MQTT, see enum codec_version */
 	struct packet *answer; /* for the connection of this epoch */
 	uint64_t epoch;
 	struct subscription *removed; /* taken out of the tree; linked by session_next */
@@ -82,6 +93,9 @@ void request_submit(struct request *request);
 
 /* For the tree: this filter of a SUBSCRIBE is refused, as SUBACK and the log say. */
 void request_refuse(struct request *request, size_t at, enum why why);
+
+/* For the tree: there is no such subscription, as UNSUBACK says in MQTT 5. */
+void request_missed(const struct request *request, size_t at);
 
 /*
  * For the table: the request has been applied. Sends the acknowledgement, of a session in the store

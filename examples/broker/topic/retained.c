@@ -10,6 +10,7 @@
 #include "common/env.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "mqtt/properties.h"
 #include "session/session.h"
 #include "store/writes.h"
 #include "topic/keep.h"
@@ -128,26 +129,34 @@ void retained_restore(struct topic *topic, struct message *message)
 
 /* Writes the row of a retained message that a session is to have. */
 static void retained_row(const struct session *session, const struct message *message,
-                         struct packet *packet)
+                         struct packet *packet, struct slice identifiers)
 {
 	struct store *store = session->env->store;
+	const uint64_t row = store_draw(store, 1);
+	const struct database_record record = {.numbers = {(int64_t)session->id, (int64_t)row,
+	                                                   (int64_t)message->id, packet->qos, 1},
+	                                       .texts = {identifiers}};
 
-	packet->row = store_draw(store, 1);
-	store_note(store, DATABASE_ADD_ROW,
-	           STORE_NUMBERS((int64_t)session->id, (int64_t)packet->row, (int64_t)message->id,
-	                         packet->qos, 1));
+	packet->row = row;
+	store_note(store, DATABASE_ADD_ROW, &record);
 }
 
 void retained_send(const struct topic *topic, const struct topic_tell *tell)
 {
 	struct message *message = topic->retained;
+	const union subscription_options options = tell->options;
+	unsigned char bytes[AUDIENCE_IDENTIFIER_MAX];
+	struct slice identifiers = {(const char *)bytes, 0};
 	struct packet *packet;
 	uint8_t qos;
 
-	if (message == NULL)
+	if (message == NULL || !tell->retained ||
+	    (options.no_local && message->sender == tell->session->identity))
 		return;
-	qos = message->publish.qos < tell->qos ? message->publish.qos : tell->qos;
-	packet = packet_create(message, qos, true, false, (struct slice){NULL, 0});
+	qos = message->publish.qos < options.qos ? message->publish.qos : (uint8_t)options.qos;
+	if (options.identifier != 0)
+		identifiers.size = properties_put_id(bytes, options.identifier);
+	packet = packet_create(message, qos, true, false, identifiers);
 	if (packet == NULL) {
 		stats_count(&topic->table->env->stats.dropped);
 		return;
@@ -156,7 +165,7 @@ void retained_send(const struct topic *topic, const struct topic_tell *tell)
 	packet->retained = true;
 	packet->due = tell->ask;
 	if (message->id != 0 && keep_needed(tell->session, qos))
-		retained_row(tell->session, message, packet);
+		retained_row(tell->session, message, packet, identifiers);
 	session_deliver(tell->session, packet);
 }
 

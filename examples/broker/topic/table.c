@@ -75,10 +75,16 @@ static size_t table_tell(struct table *table, const struct request *request, siz
 {
 	const struct request_filter *filter = &request->filters[at];
 	struct subscription *subscription = filter->subscription;
-	struct table_pass pass = {filter->name, {request->session, 0, request->ask, filter->qos}};
+	struct table_pass pass = {
+		filter->name,
+		{.session = request->session,
+	         .ask = request->ask,
+	         .options = filter->options,
+	         .retained = filter->retained == REQUEST_RETAINED ||
+	                     (filter->retained == REQUEST_RETAINED_IF_NEW && !filter->existed)}};
 	struct baton_registry_entry *entry;
 
-	if (!filter->accepted || load_relaxed(&table->env->late))
+	if (filter->why != WHY_NONE || load_relaxed(&table->env->late))
 		return 0; /* relaxed: a hint */
 	pass.tell.pass = ++table->pass;
 	/* Relaxed: only this baton changes it, and topics are told behind it. */
@@ -208,10 +214,11 @@ static struct request *table_prepare(struct unsubscriber *unsubscriber, struct s
 	                          session);
 }
 
-void table_restore(struct table *table, struct session *session, struct slice filter, uint8_t qos)
+void table_restore(struct table *table, struct session *session, struct slice filter,
+                   union subscription_options options)
 {
 	table->pass = 1; /* topics are made later */
-	matcher_restore(&table->matcher, session, filter, qos);
+	matcher_restore(&table->matcher, session, filter, options);
 }
 
 int table_init(struct table *table, struct env *env)

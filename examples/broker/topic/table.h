@@ -66,7 +66,8 @@ void table_ask(struct table *table, struct slice name, struct baton_registry_req
 int table_found(const struct baton_registry_request *request, struct topic_use **use);
 
 /* At the start of the broker, before there are topics: a subscription of an earlier run. */
-void table_restore(struct table *table, struct session *session, struct slice filter, uint8_t qos);
+void table_restore(struct table *table, struct session *session, struct slice filter,
+                   union subscription_options options);
 
 /* The second hop of a request, see request.h. */
 void table_apply(struct table *table, struct request *request);

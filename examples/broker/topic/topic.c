@@ -59,22 +59,40 @@ static void topic_charge(const struct topic *topic, struct message *message)
 	message->cost += cost;
 }
 
+struct topic_delivery topic_delivery(const struct audience_entry *entry,
+                                     const struct message *message)
+{
+	const bool own = entry->no_local && entry->session->identity == message->sender;
+	const uint8_t qos = own ? entry->own_qos : entry->qos;
+
+	return (struct topic_delivery){
+		.own = own,
+		.nothing = qos == AUDIENCE_NOTHING,
+		.qos = message->publish.qos < qos ? message->publish.qos : qos,
+		.retain = (own ? entry->own_retain : entry->retain) && message->publish.retain,
+	};
+}
+
 /* Passes the message to each session once. The caller keeps a reference and a hop until then. */
 static void topic_fan_out(struct topic *topic, struct message *message)
 {
-	const size_t count = topic->audience.count;
+	const struct audience *audience = &topic->audience;
+	const size_t count = audience->count;
 	uint64_t spare = count, row = message->id;
 
-	/* One atomic for all packets; the counts of packets that failed are given back below. */
+	/* One atomic for all packets; the counts that no packet takes are given back below. */
 	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
 	for (size_t i = 0; i < count; i++) {
-		const struct audience_entry *entry = &topic->audience.entries[i];
-		const uint8_t qos =
-			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
-		struct packet *packet =
-			packet_create(message, qos, false, true, (struct slice){NULL, 0});
-		const bool kept = row != 0 && keep_needed(entry->session, qos);
+		const struct audience_entry *entry = &audience->entries[i];
+		const struct topic_delivery delivery = topic_delivery(entry, message);
+		struct packet *packet;
+		bool kept;
 
+		if (delivery.nothing)
+			continue;
+		packet = packet_create(message, delivery.qos, delivery.retain, true,
+		                       audience_identifiers(audience, entry, delivery.own));
+		kept = row != 0 && keep_needed(entry->session, delivery.qos);
 		row += kept; /* as in keep_message() */
 		if (packet == NULL) {
 			stats_count(&topic->table->env->stats.dropped);

@@ -86,6 +86,17 @@ void topic_publish(struct topic *topic, struct message *message);
 /* Gives a use back, behind all tasks that its holder has submitted to the topic. */
 void topic_unuse(struct topic_use *use);
 
+/* What of a message goes to a session of the audience. Under the topic's baton. */
+struct topic_delivery {
+	bool own;     /* the message is the session's own */
+	bool nothing; /* its subscriptions are not for such a message */
+	bool retain;
+	uint8_t qos;
+};
+
+struct topic_delivery topic_delivery(const struct audience_entry *entry,
+                                     const struct message *message);
+
 /*
  * Tells a topic of a SUBSCRIBE whose filter matches it, in that pass of the table. `ask` is the
  * session's number of the SUBSCRIBE, see session/delivery.c. The caller is the table, and holds
@@ -95,7 +106,8 @@ struct topic_tell {
 	struct session *session;
 	uint64_t pass;
 	uint64_t ask;
-	uint8_t qos;
+	union subscription_options options;
+	bool retained; /* the subscriber is to have the retained message */
 };
 
 void topic_tell(struct topic *topic, const struct topic_tell *tell);
