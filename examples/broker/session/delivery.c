@@ -50,8 +50,7 @@
 
 _Static_assert(OPTIONS_INFLIGHT_MAX <= INFLIGHT_MAX, "a session has a packet id for each");
 
-/* The client need not get the packet's message. */
-static void delivery_discard(struct session *session, struct packet *packet)
+void delivery_discard(struct session *session, struct packet *packet)
 {
 	if (packet->row != 0)
 		store_note(session->env->store, DATABASE_END_ROW,
@@ -59,8 +58,7 @@ static void delivery_discard(struct session *session, struct packet *packet)
 	packet_destroy(packet);
 }
 
-/* Drops the message. The log is told of the first one since the client has come. */
-static void delivery_drop(struct session *session, struct packet *packet)
+void delivery_drop(struct session *session, struct packet *packet)
 {
 	if (!session->dropping)
 		log_event(LOG_LEVEL_WARNING, "messages_dropped",
@@ -119,7 +117,9 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 {
 	struct store *store = session->env->store;
 
-	if (session->id != 0 && (store_waits(store) || session->storing > 0)) {
+	const bool stored = session->id != 0 || statement != DATABASE_NOTHING;
+
+	if (stored && (store_waits(store) || session->storing > 0)) {
 		session_reference(session);
 		session->storing++;
 		packet->session = session;
@@ -127,7 +127,7 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 		store_note_then(store, statement, record, delivery_kept, packet);
 		return;
 	}
-	if (session->id != 0 && statement != DATABASE_NOTHING)
+	if (statement != DATABASE_NOTHING)
 		store_note(store, statement, record);
 	delivery_send(session, packet);
 }

@@ -255,11 +255,28 @@ static int session_finalise(struct baton_task *task)
 	return 0;
 }
 
+/* What clients' sessions and groups have in common. */
+static void session_init(struct session *session, struct env *env, struct slice name, bool clean)
+{
+	baton_resource_init(&session->resource, &env->configs[ENV_SESSION]);
+	session->stats = env_count(env, &session->resource, name, &session->own_stats);
+	session->env = env;
+	session->references = 1;
+	session->clean = clean;
+	if (!clean && env->store != NULL)
+		session->id = store_draw(env->store, 1);
+	queue_init(&session->queue);
+	baton_timer_init(&session->expiry, env->timers, &session->resource, session_run_expiry);
+	baton_task_init(&session->finaliser, session_finalise, NULL);
+	if (name.size > 0)
+		memcpy(session->text, name.bytes, name.size);
+	session->client_id = (struct slice){session->text, name.size};
+}
+
 struct session *session_create(struct clients *clients, struct slice client_id, bool clean)
 {
 	struct session *session = calloc(1, sizeof(*session) + client_id.size);
 	struct unsubscriber *unsubscriber = clients->unsubscriber;
-	struct env *env = clients->env;
 
 	if (session == NULL)
 		return NULL;
@@ -268,24 +285,12 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 		free(session);
 		return NULL;
 	}
-	baton_resource_init(&session->resource, &env->configs[ENV_SESSION]);
-	session->stats = env_count(env, &session->resource, client_id, &session->own_stats);
-	session->env = env;
+	session_init(session, clients->env, client_id, clean);
 	session->clients = clients;
-	stats_count(&env->stats.sessions);
-	session->references = 1;
-	session->clean = clean;
 	session->expires = clean ? 0 : PROPERTIES_NEVER;
-	if (!clean && env->store != NULL)
-		session->id = store_draw(env->store, 1);
-	queue_init(&session->queue);
-	baton_timer_init(&session->expiry, env->timers, &session->resource, session_run_expiry);
-	baton_task_init(&session->finaliser, session_finalise, NULL);
-	if (client_id.size > 0)
-		memcpy(session->text, client_id.bytes, client_id.size);
-	session->client_id = (struct slice){session->text, client_id.size};
 	/* Random: hash_begin(). The chance that two clients have the same one is 2^-63. */
 	session->identity = hash_bytes(session->text, client_id.size, 0) | 1;
+	stats_count(&clients->env->stats.sessions);
 	return session;
 }
 

@@ -242,6 +242,13 @@ void delivery_restore_queued(struct session *session, struct packet *packet);
 void delivery_restore_sent(struct session *session, const struct inflight_entry *entry,
                            struct slice identifiers);
 
+/*
+ * Under the session's baton. discard: the message need not be sent. drop: it
+ * should have been; the log is told of the first one since the client has come.
+ */
+void delivery_discard(struct session *session, struct packet *packet);
+void delivery_drop(struct session *session, struct packet *packet);
+
 /* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
 void delivery_begin(struct session *session);
 void delivery_pause(struct session *session);

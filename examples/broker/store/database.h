@@ -37,6 +37,8 @@ enum database_statement {
 	DATABASE_ADD_ROW,            /* session, row, message, QoS, retain; identifiers */
 	DATABASE_SEND_ROW,           /* session, row, packet id */
 	DATABASE_RECEIVE_ROW,        /* session, row */
+	DATABASE_TAKE_ROW,           /* session, row, packet id, the group whose row it was */
+	DATABASE_GIVE_ROW,           /* session, row, the group whose row it is again */
 	DATABASE_END_ROW,            /* session, row */
 	DATABASE_ADD_ID,             /* session, packet id */
 	DATABASE_END_ID,             /* the same */
@@ -54,6 +56,7 @@ enum database_statement {
 };
 
 #define DATABASE_FOREVER INT64_C(4294967295) /* an expiry */
+#define DATABASE_GROUP 1                     /* a session's kind: a group (session/group.h) */
 
 /* The states of a row. */
 enum database_state {
