@@ -5,7 +5,7 @@ REDIS_SOURCES := $(wildcard src/companion/redis/*.c)
 REDIS_LIBS := -lhiredis $(if $(call has,hiredis/hiredis_ssl.h),-lhiredis_ssl -lssl -lcrypto)
 HAVE_REDIS := $(call has,hiredis/hiredis.h,-lhiredis)
 # The library and the examples need hiredis alone; the group has what the tests need, too.
-NEEDS_REDIS := $(if $(HAVE_REDIS),test/%,%).c
+NEEDS_REDIS := $(if $(HAVE_REDIS),test/redis/%.c test/redis_bench/%.c,%.c)
 
 # The server's functions, as a C file.
 REDIS_FUNCTIONS := $(addprefix src/companion/redis/,queue.lua remote.lua names.lua)
