@@ -24,8 +24,8 @@ fi
 run() # command...
 {
 	"$@" >>"$log" 2>&1 || {
-		tail -n 40 "$log"
-		echo "See $log"
+		tail -n 40 "$log" >&2
+		echo "See $log" >&2
 		exit 1
 	}
 }
@@ -55,8 +55,7 @@ else
 		apt-get build-dep -q -y --no-install-recommends ${cross-} ./*.dsc
 		dpkg-source -x ./*.dsc source
 		cd source
-		# Nothing that fits all architectures is built by a cross compiler.
-		dpkg-buildpackage -us -uc ${cross--b} ${cross:+-B}
+		dpkg-buildpackage -us -uc -b ${cross-}
 	EOF2
 	run "$here/root.sh" in "$root" env -C /build ARCH="$ARCH" DEB_BUILD_OPTIONS="$options" \
 		sh build.sh
