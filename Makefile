@@ -538,10 +538,10 @@ INSTALLING := deps setup test quick check check-% demo demo-queue demo-sessions 
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
 deps: ## installs what the library, tests, demo and benchmark need (Debian, apt-get)
-	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) $(filter-out qemu,$(DEPS_GROUPS))
+	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) $(filter-out qemu deb,$(DEPS_GROUPS))
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu redis abi
+DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu redis abi deb
 $(DEPS_GROUPS:%=build/deps/%): build/deps/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \

@@ -7,7 +7,7 @@
 #
 # Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
 # fuzz, coverage, bench (the benchmark's peers), commit (the group commit example), qemu (aarch64),
-# redis (libbaton-redis and its tests), abi (the comparison of binary interfaces).
+# redis (libbaton-redis and its tests), abi (the comparison of binary interfaces), deb (packages).
 # Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
@@ -42,6 +42,7 @@ what_for() # group
 	redis) echo 'libbaton-redis and its tests' ;;
 	qemu) echo 'the tests on aarch64' ;;
 	abi) echo 'the comparison of binary interfaces' ;;
+	deb) echo 'Debian packages' ;;
 	bench) echo "the benchmark's peers" ;;
 	esac
 }
@@ -162,6 +163,10 @@ for group; do
 		need_command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 		[ -e /usr/aarch64-linux-gnu/include/stdio.h ] || need libc6-dev-arm64-cross
 		need_command qemu-aarch64 qemu-user
+		;;
+	deb)
+		need_command dpkg-buildpackage dpkg-dev
+		need_command dh debhelper
 		;;
 	abi)
 		need_command abidw abigail-tools

@@ -329,4 +329,4 @@ check-deep: | build/deps/build build/deps/test ## all of the above, for long: un
 		check-faults check-faults-asan check-qemu check-cross check-musl \
 		check-fuzz-corpus deep-fuzz check-broker-asan deep-broker check-broker-tsan \
 		check-minimq-asan check-minimq-tsan check-redis-asan check-redis-tls \
-		deep-checked deep-dist coverage
+		deep-checked deep-dist deep-deb coverage

@@ -6,20 +6,23 @@
 #	DEB=build/deb VERSION=0.3.0 ARCH= build.sh OPTIONS [ROOT]
 #
 # ARCH: another architecture than this machine's, by a cross compiler; in a root alone. OPTIONS: of
-# DEB_BUILD_OPTIONS, such as nocheck, beside those of the environment. What a build says is in
-# DEB/build.log.
+# DEB_BUILD_OPTIONS, such as nocheck, beside those of the environment. With nocheck a build does not
+# ask for what the tests need. What a build says is in DEB/build.log.
 set -eu
 
 here=$(dirname "$0")
-options="parallel=$(nproc)${1:+ $1}${DEB_BUILD_OPTIONS:+ $DEB_BUILD_OPTIONS}"
 root=${2-}
 log=$DEB/build.log
+options="parallel=$(nproc)${1:+ $1}${DEB_BUILD_OPTIONS:+ $DEB_BUILD_OPTIONS}"
+profiles=
 if [ "$ARCH" = "$(dpkg --print-architecture)" ]; then
 	ARCH=
 fi
-if [ -n "$ARCH" ] && [ -z "$root" ]; then
-	root=$DEB/root-$ARCH
+if [ -n "$ARCH" ]; then
+	: "${root:=$DEB/root-$ARCH}"
+	options="$options nocheck"
 fi
+case $options in *nocheck*) profiles=${ARCH:+cross,}nocheck ;; esac
 
 run() # command...
 {
@@ -35,7 +38,7 @@ if [ -z "$root" ]; then
 	unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
 	cd "$DEB/baton-$VERSION"
 	log=../build.log
-	DEB_BUILD_OPTIONS=$options run dpkg-buildpackage -us -uc -b
+	DEB_BUILD_OPTIONS=$options run dpkg-buildpackage -us -uc -b ${profiles:+"-P$profiles"}
 else
 	"$here/root.sh" can
 	run "$here/root.sh" new "$root"
@@ -48,17 +51,17 @@ else
 			dpkg --add-architecture "$ARCH"
 			apt-get -q update
 			$install "crossbuild-essential-$ARCH"
-			cross="-a$ARCH -Pcross,nocheck"
 		else
 			$install build-essential
 		fi
-		apt-get build-dep -q -y --no-install-recommends ${cross-} ./*.dsc
+		how="${ARCH:+-a$ARCH} ${PROFILES:+-P$PROFILES}"
+		apt-get build-dep -q -y --no-install-recommends $how ./*.dsc
 		dpkg-source -x ./*.dsc source
 		cd source
-		dpkg-buildpackage -us -uc -b ${cross-}
+		dpkg-buildpackage -us -uc -b $how
 	EOF2
-	run "$here/root.sh" in "$root" env -C /build ARCH="$ARCH" DEB_BUILD_OPTIONS="$options" \
-		sh build.sh
+	run "$here/root.sh" in "$root" env -C /build ARCH="$ARCH" PROFILES="$profiles" \
+		DEB_BUILD_OPTIONS="$options" sh build.sh
 	cp "$root"/build/*.deb "$root"/build/*.buildinfo "$root"/build/*.changes "$DEB/"
 fi
 cd "$(dirname "$log")"

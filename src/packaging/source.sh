@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes baton's Debian source package in the folder DEB, from the working tree: what git does not
-# ignore, with changes that are not committed.
+# Makes baton's Debian source package in the folder DEB: the tarball of `make dist`, which has the
+# last commit, and the debian/ folder as it is now. In an unpacked tarball, of what lies there.
 #
-#	DEB=build/deb VERSION=0.3.0 SOVERSION=0.3 source.sh
+#	DEB=build/deb VERSION=0.3.0 SOVERSION=0.3 MAKE=make source.sh
 set -eu
 
 debian=src/packaging/debian
@@ -29,9 +29,15 @@ awk -v soversion="$SOVERSION" '/^Package: lib/ && !/-dev$/ {
 
 tree=$DEB/baton-$VERSION
 rm -rf "$DEB"/baton* "$DEB"/lib*
-mkdir -p "$tree"
-git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$tree" -xf -
-tar -C "$DEB" --owner=0 --group=0 -czf "$DEB/baton_$VERSION.orig.tar.gz" "baton-$VERSION"
+mkdir -p "$DEB"
+orig=$DEB/baton_$VERSION.orig.tar.gz
+if [ -e .git ]; then
+	$MAKE --no-print-directory dist >/dev/null
+	cp "build/baton-$VERSION.tar.gz" "$orig"
+else
+	tar --exclude=./build --transform="s|^[.]|baton-$VERSION|" -czf "$orig" .
+fi
+tar -C "$DEB" -xf "$orig"
 cp -R "$debian" "$tree/"
 cd "$DEB"
 dpkg-source -b "baton-$VERSION" >source.log || {
