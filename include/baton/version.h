@@ -2,7 +2,8 @@
 /*
  * The version: the macros give that of the headers, the functions that of the library. Only this
  * file holds the version: the Makefile derives the soname and baton.pc from here. Until the first
- * major version a new minor version may break programs, and then has another soname.
+ * major version a new minor version may break programs, and then has another soname. The page
+ * baton-versions says more.
  */
 #ifndef BATON_VERSION_H
 #define BATON_VERSION_H

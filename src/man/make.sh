@@ -38,6 +38,10 @@ for name in $names; do
 		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")" "$mark"
 done >"$manual/headers"
 
+# baton-versions(7) lists those that are experimental.
+grep -l '^ \* Experimental: ' include/baton/*.h |
+	sed -n 's|.*baton/\(.*\)\.h|.Xr baton\\-\1 7 ,|p' | sed '$s/,$/./' >"$manual/experimental"
+
 # A page for each header of C++, and their list in baton-cxx(7).
 for header in include/baton/*.hpp; do
 	name=$(basename "$header" .hpp)
@@ -92,9 +96,11 @@ for page in "$from"/*.[17]; do
 	sed -e "s/@DATE@/$date/; s/@VERSION@/$version/" \
 		-e "s|@DATADIR@|$datadir|g; s|@CHECKEDDIR@|$checkeddir|g" \
 		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' \
+		-e "/^@EXPERIMENTAL@$/ {r $manual/experimental" -e 'd;}' \
 		-e "/^@CXX@$/ {r $manual/cxx" -e 'd;}' \
 		-e "/^@ERRORS@$/ {r $manual/errors" -e 'd;}' \
 		-e "/^@WORDS@$/ {r $manual/words" -e 'd;}' "$manual/page" \
 		>"$manual/man${page##*.}/${page##*/}"
 done
-rm "$manual/headers" "$manual/cxx" "$manual/errors" "$manual/words" "$manual/page"
+rm "$manual/headers" "$manual/experimental" "$manual/cxx" "$manual/errors" "$manual/words" \
+	"$manual/page"

@@ -14,7 +14,7 @@ export LC_ALL=C
 dir=build/readme
 rm -rf "$dir"
 mkdir -p "$dir"
-grep -ohE '\<(baton_[a-z0-9]|BATON_[A-Z0-9]|[a-z_]*_ns\>)[A-Za-z0-9_]*' \
+grep -ohE '\<(baton_[a-z0-9]|BATON_[A-Z]|[a-z_]*_ns\>)[A-Za-z0-9_]*' \
 	README.md src/man/*.7 examples/*/README.md | sort -u | while read -r name; do
 	grep -rqwF -e "$name" include/baton src/checked examples/queue || echo "$name"
 done >"$dir/unknown"
