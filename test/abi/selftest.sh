@@ -93,7 +93,7 @@ relink() # breaks or passes, what comes of the change, sed expression for the ma
 	! cmp -s $map "$tmp/map" || fail "$2: nothing is changed"
 	${CC:-cc} -shared -o "$tmp/libbaton-mainloop.so" -Wl,-soname,"$5" \
 		-Wl,--version-script="$tmp/map" -Wl,--whole-archive "$build/libbaton-mainloop.a" \
-		-Wl,--no-whole-archive
+		-Wl,--no-whole-archive "$build/src/base/assert.o"
 	result=passes
 	compare "$4" "$tmp/libbaton-mainloop.so" || result=breaks
 	[ "$result" = "$1" ] || fail "$2: $result, not $1"
@@ -112,3 +112,19 @@ relink breaks 'a symbol more with the version of a release' 's/^global:/global: 
 relink passes 'a symbol more with a version of its own' \
 	'/\tbaton_mainloop_fd;/d; $s/$/\nBATON_MAINLOOP_9.9 {\n\tbaton_mainloop_fd;\n};/' 9.9.9 \
 	"$soname"
+
+# A program without the new symbol starts with both libraries. One that has it does not start with
+# the older library, and is told which version is missing.
+old=$(dirname "$(readlink -f "$mainloop")")
+new=$tmp/new
+mkdir "$new"
+mv "$tmp/libbaton-mainloop.so" "$new/$soname"
+for symbol in now fd; do
+	echo "extern char baton_mainloop_$symbol; char *used = &baton_mainloop_$symbol;
+		int main(void) {return 0;}" >"$tmp/$symbol.c"
+	${CC:-cc} -o "$tmp/$symbol" "$tmp/$symbol.c" "$new/$soname" -L"$old" -lbaton
+	LD_LIBRARY_PATH=$new:$old "$tmp/$symbol" || fail "baton_mainloop_$symbol: does not start"
+done
+LD_LIBRARY_PATH=$old "$tmp/now" || fail 'a program does not start with the older library'
+! LD_LIBRARY_PATH=$old "$tmp/fd" 2>"$tmp/said" || fail 'a program starts that lacks a symbol'
+grep -q "version .BATON_MAINLOOP_9.9' not found" "$tmp/said" || fail 'the loader says otherwise'

@@ -43,6 +43,7 @@ runs() # program, kind: shared or static
 for library in baton $components; do
 	package=baton-$library
 	[ "$library" != baton ] || package=baton
+	pkg-config "$@" --validate "$package" || fail "$package.pc is not well formed"
 	cp "$programs/$library.c" "$dir/$library.cc"
 	# shellcheck disable=SC2046 # words, on purpose
 	for kind in shared static; do
