@@ -10,8 +10,7 @@
  *   -EBADMSG  against the protocol (0x82)
  *   -EINVAL   a topic name (0x90), or a filter (0x8f), is invalid
  *
- * A packet with several errors is malformed if one of them is that; else the first one counts, in
- * the order of its fields. Section numbers are those of MQTT 5.
+ * A packet with several errors has the first one of this list. Section numbers are those of MQTT 5.
  */
 #ifndef BROKER_CODEC_H
 #define BROKER_CODEC_H

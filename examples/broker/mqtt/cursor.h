@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads on through the bytes of a packet, for codec.c and properties.c. An error sticks. Malformed
- * bytes, which nobody can read on in, are one kind of error; the other kind is a value that the
- * standard forbids. A packet that has both is malformed (1.2).
+ * bytes, which nobody can read on in, are one kind of error; the other kind is a value that is
+ * against the protocol (-EBADMSG) or invalid (-EINVAL). Of several errors the first of this order
+ * counts.
  */
 #ifndef BROKER_CURSOR_H
 #define BROKER_CURSOR_H
@@ -18,7 +19,7 @@ struct cursor {
 	const unsigned char *at;
 	size_t left;
 	bool bad;    /* malformed */
-	int refused; /* 0, or the error of the first value that is forbidden */
+	int refused; /* 0, or the error of a value */
 };
 
 /* 0 or the error. */
@@ -29,7 +30,7 @@ static inline int cursor_status(const struct cursor *cursor)
 
 static inline void cursor_refuse(struct cursor *cursor, int error)
 {
-	if (cursor->refused == 0)
+	if (cursor->refused != -EBADMSG)
 		cursor->refused = error;
 }
 

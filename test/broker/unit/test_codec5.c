@@ -56,10 +56,10 @@ static const struct row publishes[] = {
 	{0x30, -EPROTO, BODY("\0\1t\2\x23\0\1")},
 	{0x32, -EPROTO, BODY("\0\1t\0")},
 	{0x32, -EPROTO, BODY("\0\1t\0\7")},
-	/* Several errors: malformed, else the first */
+	/* Several errors: malformed, else against the protocol */
 	{0x30, -EPROTO, BODY("\0\1#\5\x11\0\0\0\1")},
 	{0x32, -EPROTO, BODY("\0\1t\0\0\1")},
-	{0x30, -EINVAL, BODY("\0\1#\3\x23\0\0")},
+	{0x30, -EBADMSG, BODY("\0\1#\3\x23\0\0")},
 	{0x32, -EBADMSG, BODY("\0\1#\0\0\0")},
 };
 
@@ -166,7 +166,7 @@ static const struct row filters[] = {
 	{0x82, 0, BODY("\0\1\0\0\x0A$share/g/a\x28\0\1a\4")},
 	/* Several errors */
 	{0x82, -EPROTO, BODY("\0\1\0\0\2a#\0\0\1b\x40")},
-	{0x82, -EINVAL, BODY("\0\1\0\0\2a#\3")},
+	{0x82, -EBADMSG, BODY("\0\1\0\0\2a#\3")},
 	{0x82, -EBADMSG, BODY("\0\0\0\0\2a#\0")},
 };
 
