@@ -9,8 +9,8 @@
 #include "common/why.h"
 #include "net/connection.h"
 #include "session/join.h"
+#include "session/will.h"
 #include "store/store.h"
-#include "will.h"
 
 /* The client is told by an MQTT that it may understand: a later one than 5 has to know 5. */
 static uint8_t connect_level(const struct codec_frame *frame)
@@ -63,16 +63,20 @@ static void connect_keep_alive(struct connection *connection, struct codec_conne
 	connection->silence_max = (uint64_t)connect->keep_alive * 1500;
 }
 
-static int connect_will(struct connection *connection, const struct codec_connect *connect)
+static int connect_will(struct connection *connection, const struct codec_connect *connect,
+                        struct will **will)
 {
+	*will = NULL;
 	if (connect->will.topic.size == 0)
 		return 0;
-	if (!names_own(connect->will.topic))
-		return will_make(connection, &connect->will);
-	log_event(LOG_LEVEL_WARNING, "will_refused", log_slice("client", connect->client_id),
-	          log_slice("topic", connect->will.topic),
-	          log_text("reason", why_text(WHY_OWN_TOPIC)));
-	return 0;
+	if (names_own(connect->will.topic)) {
+		log_event(LOG_LEVEL_WARNING, "will_refused", log_slice("client", connect->client_id),
+		          log_slice("topic", connect->will.topic),
+		          log_text("reason", why_text(WHY_OWN_TOPIC)));
+		return 0;
+	}
+	*will = will_create(&broker_of(connection)->env, &connect->will, connect->will_delay);
+	return *will != NULL ? 0 : -ENOMEM;
 }
 
 int connect_handle(struct connection *connection, const struct codec_frame *frame)
@@ -109,7 +113,7 @@ int connect_handle(struct connection *connection, const struct codec_frame *fram
 		.clean_start = connect.clean,
 	};
 	connect_keep_alive(connection, &connect, &terms);
-	status = connect_will(connection, &connect);
+	status = connect_will(connection, &connect, &terms.will);
 	if (status == 0)
 		status = join_start(&broker_of(connection)->clients, connection, connect.client_id,
 		                    &terms);

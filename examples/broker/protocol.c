@@ -29,7 +29,6 @@
 #include "store/writes.h"
 #include "topic/request.h"
 #include "topic/topic.h"
-#include "will.h"
 
 /* Appends a packet of the broker's own to the connection's output. */
 static void reply(struct connection *connection, struct packet *packet)
@@ -305,7 +304,7 @@ static int handle_disconnect(struct connection *connection, const struct codec_f
 	if (disconnect.expiry_given)
 		connection->expiry = disconnect.session_expiry;
 	if (disconnect.reason == REASON_SUCCESS)
-		will_forget(connection);
+		connection->will_void = true;
 	return -ECONNRESET;
 }
 
@@ -370,19 +369,15 @@ static void protocol_closing(struct connection *connection)
 
 static void protocol_closed(struct connection *connection)
 {
-	if (connection->session != NULL)
-		will_publish(connection);
-	if (connection->look_up != NULL)
-		return; /* the will waits for its topic; then this function is called again */
 	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
 		if (connection->topics[i] != NULL)
 			topic_unuse(connection->topics[i]);
 	if (connection->session != NULL)
-		session_leave(connection->session, connection->attempted, connection->expiry);
+		session_leave(connection->session, connection->attempted, connection->expiry,
+		              connection->greeted && !connection->will_void);
 	connection->session = NULL;
 	aliases_free(connection->aliases, connection->loop->env->options.alias_max);
 	connection->aliases = NULL;
-	will_forget(connection);
 }
 
 const struct net_calls protocol_calls = {

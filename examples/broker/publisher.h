@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's messages on their way to their topics, its will included. All functions run on the
- * connection's loop thread, which never waits.
+ * A client's messages on their way to their topics. All functions run on the connection's loop
+ * thread, which never waits.
  *
  * The topic of a message is mostly there, in the connection's own table or in the topic table, and
  * gets the message at once. A topic that must be made is made by a task of the topic table, which

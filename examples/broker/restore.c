@@ -22,6 +22,7 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "session/session.h"
+#include "session/will.h"
 #include "store/inside.h"
 #include "store/writes.h"
 #include "topic/retained.h"
@@ -43,6 +44,7 @@ struct restore {
 	struct store *store;
 	struct restored_list sessions; /* each counted, and each message, too */
 	struct restored_list messages;
+	struct restored_list wills; /* to be published now */
 	int status;
 };
 
@@ -240,6 +242,37 @@ static void restore_retained(void *arg, const struct database_record *record)
 	must(baton_registry_unref(entry), "give back a topic");
 }
 
+/* A will whose delay runs waits in its session. All others are due: the connection has ended. */
+static void restore_will(void *arg, const struct database_record *record)
+{
+	struct restore *restore = arg;
+	uint64_t id;
+	struct will *will = will_restore(&restore->broker->env, record, &id);
+	struct session *session = list_find(&restore->sessions, (int64_t)id);
+
+	if (will == NULL)
+		restore->status = -ENOMEM;
+	else if (will->delay > 0 && session != NULL && session->will == NULL)
+		session_restore_will(session, will);
+	else if (list_add(&restore->wills, will->id, will) != 0)
+		restore->status = -ENOMEM;
+}
+
+static void restore_publish(struct restore *restore)
+{
+	struct broker *broker = restore->broker;
+
+	for (size_t i = 0; i < restore->wills.count; i++) {
+		struct will *will = restore->wills.items[i].object;
+
+		if (restore->status == 0)
+			will_publish(will, &broker->env, &broker->table.unsubscriber, NULL);
+		else
+			will_free(will);
+	}
+	free(restore->wills.items);
+}
+
 static void restore_end(struct restore *restore)
 {
 	for (size_t i = 0; i < restore->messages.count; i++) {
@@ -255,6 +288,7 @@ static void restore_end(struct restore *restore)
 		session_restored(session);
 		session_release(session);
 	}
+	restore_publish(restore);
 	free(restore->messages.items);
 	free(restore->sessions.items);
 }
@@ -271,6 +305,7 @@ int restore(struct broker *broker)
 		{DATABASE_READ_ROWS, restore_row},
 		{DATABASE_READ_IDS, restore_id},
 		{DATABASE_READ_RETAINED, restore_retained},
+		{DATABASE_READ_WILLS, restore_will},
 	};
 	struct store *store = broker->env.store;
 	struct restore restore = {.broker = broker, .store = store};

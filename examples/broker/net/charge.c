@@ -68,10 +68,8 @@ bool connection_quiet(const struct connection *connection)
 {
 	/* Acquire: all that other threads submitted before their releases is submitted. */
 	const uint64_t charges = load_acquire(&connection->charges);
-	/* The will is charged, too, but is not on its way. */
-	const size_t waits = connection->will != NULL ? connection->will->cost : 0;
 
-	return (charges & ~CONNECTION_PAUSED) - waits < CONNECTION_REFERENCES_MAX;
+	return (charges & ~CONNECTION_PAUSED) < CONNECTION_REFERENCES_MAX;
 }
 
 void connection_charge_more(struct connection *connection, uint64_t cost)

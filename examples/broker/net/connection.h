@@ -97,13 +97,13 @@ struct connection {
 	uint64_t silence_max;
 	struct baton_timer deadline;
 
-	/* The layers above alone: protocol.c, publisher.c, will.c, session, topic. */
+	/* The layers above alone: protocol.c, publisher.c, session, topic. */
 	struct session *session; /* counted; from its CONNACK on */
 	uint64_t epoch;          /* the number of its join, see session.h */
 	uint32_t expiry;         /* of its session: seconds */
 	uint32_t receiving;      /* MQTT 5: PUBLISHes of QoS 1 and 2 that are not answered yet */
 	struct alias *aliases;   /* MQTT 5: of topics that it publishes to; see aliases.h */
-	struct message *will;    /* a reference and a hop */
+	bool will_void;          /* its DISCONNECT says that nobody gets its will */
 	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
 	struct look_up *look_up;                     /* its packets wait for a topic */
 	struct session_acks *acks;                   /* read in this turn */

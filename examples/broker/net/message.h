@@ -48,9 +48,11 @@ struct message {
 	uint64_t counts;              /* atomic */
 	size_t cost;                  /* what the publisher is charged */
 	uint64_t id;                  /* in the store; 0: it is not there */
-	uint64_t received_by;         /* QoS 2: the publisher's session in the store, or 0 */
-	uint64_t sender;              /* session->identity of the client; 0: the broker itself */
-	uint64_t expires;             /* in the clock of message_clock(); 0: never */
+	/* In the store: with a packet id, of QoS 2, the publisher's session; without one the id of
+	 * the will that this is. 0: neither. */
+	uint64_t received_by;
+	uint64_t sender;  /* session->identity of the client; 0: the broker itself */
+	uint64_t expires; /* in the clock of message_clock(); 0: never */
 	struct {
 		struct slice topic; /* points into bytes[], as the payload does */
 		struct slice payload;

@@ -35,8 +35,7 @@ struct net_calls {
 	/* The connection begins to close. */
 	void (*closing)(struct connection *connection);
 
-	/* The socket is closed: gives back what the layers above have put into the connection. Is
-	 * called again after a connection_hold() by this function. */
+	/* The socket is closed: gives back what the layers above have put into the connection. */
 	void (*closed)(struct connection *connection);
 };
 

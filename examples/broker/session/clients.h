@@ -19,16 +19,21 @@
 
 struct env;
 struct join;
+struct message;
 struct request;
 struct session;
 
-/* Takes back all subscriptions of a session that ends; the layer above fills it. */
+/* What sessions have the layer above do, which fills it. */
 struct unsubscriber {
 	/* The request that will do it, made beforehand; free() ends it. NULL: no memory. */
 	struct request *(*prepare)(struct unsubscriber *unsubscriber, struct session *session);
 
-	/* The session has ended. The caller holds a reference on it. Takes the request. */
+	/* The session has ended: takes back all its subscriptions. The caller holds a reference on
+	 * it. Takes the request. */
 	void (*submit)(struct request *request);
+
+	/* Publishes a will. Takes the message. */
+	void (*publish)(struct unsubscriber *unsubscriber, struct message *message);
 };
 
 struct clients {

@@ -13,6 +13,7 @@
 #include "net/connection.h"
 #include "session/clients.h"
 #include "session/session.h"
+#include "session/will.h"
 
 #define JOIN_ID_BYTES 16 /* random ones, of an id that the broker chooses */
 #define JOIN_ID_SIZE (sizeof("auto-") - 1 + 2 * (size_t)JOIN_ID_BYTES)
@@ -37,7 +38,7 @@ int join_start(struct clients *clients, struct connection *connection, struct sl
 	char chosen[JOIN_ID_SIZE + 1];
 
 	if (join == NULL)
-		return -ENOMEM;
+		goto free_will;
 	join->terms = *terms;
 	join->assigned = client_id.size == 0;
 	if (join->assigned && join_choose_id(chosen) != 0)
@@ -54,7 +55,18 @@ int join_start(struct clients *clients, struct connection *connection, struct sl
 	return 0;
 free_join:
 	free(join);
+free_will:
+	if (terms->will != NULL)
+		will_free(terms->will);
 	return -ENOMEM;
+}
+
+/* The join ends before its session has the will, which the store has not then. */
+static void join_free(struct join *join)
+{
+	if (join->terms.will != NULL)
+		will_free(join->terms.will);
+	free(join);
 }
 
 void join_again(struct join *join)
@@ -124,7 +136,7 @@ static int join_run_end(struct baton_task *task)
 	enum why why;
 
 	if (connection->closing) {
-		session_leave(join->session, 0, connection->expiry);
+		session_leave(join->session, 0, connection->expiry, false);
 		free(join);
 		return 0;
 	}
@@ -153,7 +165,7 @@ void join_refuse(struct join *join)
 	connection_kick(join->connection, WHY_TAKEN_OVER);
 	connection_release(join->connection, CONNECTION_REFERENCE);
 	session_release(join->session);
-	free(join);
+	join_free(join);
 }
 
 static int join_run_deny(struct baton_task *task)
@@ -163,7 +175,7 @@ static int join_run_deny(struct baton_task *task)
 
 	connection_fail(connection, join->why);
 	connection_release(connection, CONNECTION_REFERENCE);
-	free(join);
+	join_free(join);
 	return 0;
 }
 

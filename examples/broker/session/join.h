@@ -17,6 +17,7 @@
 struct clients;
 struct connection;
 struct session;
+struct will;
 
 /* What a CONNECT says of its session, and of what the client can take. */
 struct join_terms {
@@ -27,6 +28,7 @@ struct join_terms {
 	uint16_t keep_alive;  /* the client has to use this one; 0: its own */
 	uint8_t version;      /* enum codec_version */
 	bool clean_start;
+	struct will *will; /* NULL: none; from step 4 on the session's */
 };
 
 struct join {
@@ -43,7 +45,7 @@ struct join {
 };
 
 /* An accepted CONNECT, on the connection's loop thread. An empty client id: the broker chooses one.
- * Errors: -ENOMEM. */
+ * Takes the will. Errors: -ENOMEM. */
 int join_start(struct clients *clients, struct connection *connection, struct slice client_id,
                const struct join_terms *terms);
 

@@ -14,7 +14,26 @@
 #include "net/connection.h"
 #include "session/clients.h"
 #include "session/join.h"
+#include "session/will.h"
 #include "store/writes.h"
+
+static void session_publish_will(struct session *session, struct connection *publisher)
+{
+	struct will *will = session->will;
+
+	session->will = NULL;
+	if (will == NULL)
+		return;
+	will->message->sender = session->identity;
+	will_publish(will, session->env, session->clients->unsubscriber, publisher);
+}
+
+static void session_drop_will(struct session *session)
+{
+	if (session->will != NULL)
+		will_drop(session->will, session->env);
+	session->will = NULL;
+}
 
 /* The session ends: no client joins it again. */
 static void session_finish(struct session *session)
@@ -24,6 +43,7 @@ static void session_finish(struct session *session)
 	if (session->ended)
 		return;
 	session->ended = true;
+	session_publish_will(session, NULL);
 	stats_uncount(&session->env->stats.sessions);
 	BATON_IGNORE(baton_timer_stop(&session->expiry).met);
 	if (session->stored)
@@ -72,10 +92,15 @@ static void session_set_end(struct session *session, int64_t away)
 	session->ends = left == PROPERTIES_NEVER ? BATON_NEVER : baton_now() + left * BATON_SECOND;
 }
 
+/* Until the delay of its will, or the session itself, is over. */
 static void session_wait(struct session *session)
 {
-	if (session->ends != BATON_NEVER)
-		must(baton_timer_arm_at(&session->expiry, session->ends), "expiry");
+	uint64_t next = session->ends;
+
+	if (session->will != NULL && session->will->due < next)
+		next = session->will->due;
+	if (next != BATON_NEVER)
+		must(baton_timer_arm_at(&session->expiry, next), "expiry");
 }
 
 static void session_go_away(struct session *session)
@@ -88,8 +113,13 @@ static void session_go_away(struct session *session)
 static int session_run_expiry(struct baton_timer *timer)
 {
 	struct session *session = baton_container_of(timer, struct session, expiry);
+	const uint64_t now = baton_now();
 
-	if (!clients_expire(session->clients, session, session->newest)) /* no memory: later */
+	if (session->will != NULL && session->will->due <= now)
+		session_publish_will(session, NULL);
+	if (session->ends > now)
+		session_wait(session);
+	else if (!clients_expire(session->clients, session, session->newest)) /* no memory: later */
 		must(baton_timer_arm_after(&session->expiry, BATON_SECOND), "expiry");
 	return 0;
 }
@@ -110,8 +140,8 @@ static void session_noted(void *arg, bool kept)
 }
 
 /*
- * The CONNACK, once the store has what it says: that the session is kept, or that the older one has
- * ended. A session that is new has nothing to send before that.
+ * The CONNACK, once the store has what it says: that the session and the will are kept, or that the
+ * older session has ended. A session that is new has nothing to send before that.
  */
 static void session_answer(struct session *session, struct join *join)
 {
@@ -122,16 +152,16 @@ static void session_answer(struct session *session, struct join *join)
 	const bool fresh = session->id != 0 && !session->stored;
 
 	session->stored = session->id != 0;
-	if (store_waits(store) && (fresh || join->replaces)) {
-		store_note_then(store, fresh ? DATABASE_ADD_SESSION : DATABASE_NOTHING, &record,
-		                session_welcome, join);
-		return;
-	}
 	if (fresh) {
 		session_reference(session);
 		store_note_then(store, DATABASE_ADD_SESSION, &record, session_noted, session);
 	}
-	join_end(join);
+	if (session->will != NULL)
+		will_store(session->will, session->env, session->id);
+	if (store_waits(store) && (fresh || join->replaces || session->will != NULL))
+		store_note_then(store, DATABASE_NOTHING, NULL, session_welcome, join);
+	else
+		join_end(join);
 }
 
 /* Step 4. The join's reference on the session and its charge become the connection's. */
@@ -146,6 +176,9 @@ static void session_take(struct session *session, struct join *join)
 	session->alias_max = join->terms.alias_max;
 	session->expires = join->terms.expiry;
 	session->sent = 0;
+	session_drop_will(session); /* its delay has run until now */
+	session->will = join->terms.will;
+	join->terms.will = NULL;
 	session_note(session, 0);
 	session_answer(session, join);
 	delivery_begin(session);
@@ -198,6 +231,19 @@ void session_join(struct session *session, struct join *join)
 	hop(&session->resource, &join->task, session_run_join, "join");
 }
 
+/*
+ * A will without a delay is published now, and so is one of a session that ends. A newcomer that
+ * goes on with the session cancels one with a delay.
+ */
+static bool session_delays_will(const struct session *session, const struct join *waiting,
+                                bool over)
+{
+	if (session->will->delay == 0 || over)
+		return false;
+	return waiting != NULL ? waiting->session == session
+	                       : will_wait(session->will, session->env);
+}
+
 static int session_run_leave(struct baton_task *task)
 {
 	struct session *session = baton_container_of(task, struct session, leave);
@@ -209,6 +255,10 @@ static int session_run_leave(struct baton_task *task)
 	session->waiting = NULL;
 	received_trim(&session->received);
 	delivery_pause(session);
+	if (!session->bequeaths)
+		session_drop_will(session);
+	else if (session->will != NULL && !session_delays_will(session, waiting, over))
+		session_publish_will(session, connection);
 	connection_release(connection, CONNECTION_REFERENCE);
 	if (waiting != NULL)
 		session_pass(session, waiting, over);
@@ -220,8 +270,9 @@ static int session_run_leave(struct baton_task *task)
 	return 0;
 }
 
-void session_leave(struct session *session, uint64_t attempted, uint32_t expiry)
+void session_leave(struct session *session, uint64_t attempted, uint32_t expiry, bool bequeaths)
 {
+	session->bequeaths = bequeaths;
 	session->attempted = attempted;
 	session->expires = expiry;
 	hop(&session->resource, &session->leave, session_run_leave, "leave");
@@ -302,6 +353,11 @@ void session_restore(struct session *session, uint64_t id, uint32_t expiry, int6
 	session_set_end(session, away);
 	if (away == 0)
 		session_note(session, store_time());
+}
+
+void session_restore_will(struct session *session, struct will *will)
+{
+	session->will = will;
 }
 
 void session_restored(struct session *session)

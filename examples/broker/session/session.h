@@ -46,8 +46,8 @@
  *      and lets the connection read on; PUBREL for messages that the client has received; with DUP,
  *      the messages that the client has not acknowledged; the messages that wait.
  *
- * At its end, a connection writes and reads no more, publishes its will unless there was a
- * DISCONNECT, and submits `leave`, all on its loop thread. A session with expiry 0 then ends: it
+ * At its end, a connection writes and reads no more, and submits `leave`, on its loop thread. The
+ * leave publishes the will (will.h), or begins its delay. A session with expiry 0 then ends: it
  * drops what it has and whatever comes later, has the client ids forget it, and sends a request
  * through tree and table, which takes its subscriptions back (topic/request.h).
  *
@@ -59,8 +59,9 @@
  * were submitted still run; then the resource's finaliser frees the session. A topic never touches
  * a session that is gone.
  *
- * `received`, `asks` and `expires` belong to the loop thread of the connection that has joined.
- * They pass from one connection to the next through `leave` and `joined`, and so need no hop.
+ * `received`, `asks`, `expires` and `bequeaths` belong to the loop thread of the connection that
+ * has joined. They pass from one connection to the next through `leave` and `joined`, and so need
+ * no hop.
  *
  * The numbers of a session. They only rise, but `storing`; `sent` begins anew with a connection.
  *
@@ -107,6 +108,7 @@ struct env;
 struct join;
 struct request;
 struct subscription;
+struct will;
 
 struct session {
 	struct baton_resource resource;
@@ -134,6 +136,7 @@ struct session {
 	uint8_t version;
 	struct inflight inflight;
 	struct queue queue;
+	struct will *will; /* of `connection`, or one whose delay runs; NULL: none */
 	uint64_t ends;     /* while AWAY: when its time is over, in ns; BATON_NEVER */
 	uint64_t storing;  /* packets that wait for the store, see delivery.c */
 	uint64_t sent;     /* memory of the messages given to the connection */
@@ -143,6 +146,7 @@ struct session {
 	struct received received;
 	uint64_t attempted; /* see session_leave() */
 	uint64_t asks;      /* SUBSCRIBEs so far */
+	bool bequeaths;     /* its will is to be published */
 	uint32_t expires;   /* seconds behind the leave; PROPERTIES_NEVER; see session_expiry() */
 
 	/* Under the baton of the subscription tree, and of the client ids. */
@@ -171,6 +175,9 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
  */
 void session_restore(struct session *session, uint64_t id, uint32_t expiry, int64_t away);
 
+/* The will of such a session, whose delay runs. */
+void session_restore_will(struct session *session, struct will *will);
+
 /* For how many seconds more such a session waits; PROPERTIES_NEVER: for ever. 0: it has ended. */
 uint32_t session_left(const struct env *env, uint32_t expiry, int64_t away);
 
@@ -189,9 +196,10 @@ void session_join(struct session *session, struct join *join);
 
 /*
  * The connection has ended. Takes the connection's reference. `attempted`: as in
- * inflight_settle(). `expiry`: as the client has said last. On the connection's loop thread.
+ * inflight_settle(). `expiry`: as the client has said last. `bequeaths`: its will, if it has one,
+ * is to be published. On the connection's loop thread.
  */
-void session_leave(struct session *session, uint64_t attempted, uint32_t expiry);
+void session_leave(struct session *session, uint64_t attempted, uint32_t expiry, bool bequeaths);
 
 /* What the client has asked for, and not more than --session-expiry. For who owns `expires`. */
 uint32_t session_expiry(const struct session *session);

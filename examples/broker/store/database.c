@@ -48,10 +48,10 @@ static const char *const upgrades[] = {
 	"ALTER TABLE messages ADD COLUMN properties BLOB NOT NULL DEFAULT x'';"
 	"ALTER TABLE messages ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE queue ADD COLUMN identifiers BLOB NOT NULL DEFAULT x'';"
-	"CREATE TABLE wills (session INTEGER PRIMARY KEY, due INTEGER NOT NULL,"
-	" delay INTEGER NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL,"
-	" expiry INTEGER NOT NULL, topic BLOB NOT NULL, payload BLOB NOT NULL,"
-	" properties BLOB NOT NULL);",
+	"CREATE TABLE wills (id INTEGER PRIMARY KEY, session INTEGER NOT NULL,"
+	" due INTEGER NOT NULL, delay INTEGER NOT NULL, qos INTEGER NOT NULL,"
+	" retain INTEGER NOT NULL, expiry INTEGER NOT NULL, topic BLOB NOT NULL,"
+	" payload BLOB NOT NULL, properties BLOB NOT NULL);",
 };
 
 #define DATABASE_VERSION (int)(sizeof(upgrades) / sizeof(*upgrades))
@@ -69,6 +69,11 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 	[DATABASE_END_SUBSCRIPTIONS] = "DELETE FROM subscriptions WHERE session = ?1",
 	[DATABASE_END_ROWS] = "DELETE FROM queue WHERE session = ?1",
 	[DATABASE_END_RECEIVED] = "DELETE FROM received WHERE session = ?1",
+	[DATABASE_ADD_WILL] = "REPLACE INTO wills (id, session, due, delay, qos, retain, expiry,"
+			      " topic, payload, properties)"
+			      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[DATABASE_WILL_DUE] = "UPDATE wills SET due = ?2 WHERE id = ?1",
+	[DATABASE_END_WILL] = "DELETE FROM wills WHERE id = ?1",
 	[DATABASE_SUBSCRIBE] =
 		"REPLACE INTO subscriptions (session, qos, options, identifier, filter)"
 		" VALUES (?1, ?2, ?3, ?4, ?8)",
@@ -94,7 +99,8 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 	[DATABASE_UNRETAIN] = "DELETE FROM retained WHERE message = ?1",
 	[DATABASE_READ_LAST] = "SELECT max(ifnull((SELECT max(id) FROM sessions), 0),"
 			       " ifnull((SELECT max(id) FROM messages), 0),"
-			       " ifnull((SELECT max(row) FROM queue), 0))",
+			       " ifnull((SELECT max(row) FROM queue), 0),"
+			       " ifnull((SELECT max(id) FROM wills), 0))",
 	[DATABASE_READ_SESSIONS] =
 		"SELECT id, expiry, away, kind, client FROM sessions ORDER BY id",
 	[DATABASE_READ_SUBSCRIPTIONS] = "SELECT session, qos, options, identifier, filter"
@@ -105,6 +111,8 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 			       " identifiers FROM queue ORDER BY session, row",
 	[DATABASE_READ_IDS] = "SELECT session, packet_id FROM received ORDER BY session",
 	[DATABASE_READ_RETAINED] = "SELECT message FROM retained",
+	[DATABASE_READ_WILLS] = "SELECT id, session, due, delay, qos, retain, expiry, topic,"
+				" payload, properties FROM wills ORDER BY id",
 };
 
 const char *database_error(const struct database *database)

@@ -24,12 +24,16 @@ enum database_statement {
 	DATABASE_ROLLBACK,
 	DATABASE_FREE_PAGES,
 	DATABASE_COMPACT,
-	DATABASE_ADD_SESSION, /* id, expiry, away, kind; client id */
+	DATABASE_ADD_SESSION,  /* id, expiry, away, kind; client id */
 	DATABASE_SESSION_AWAY, /* id, expiry, away */
-	DATABASE_END_SESSION, /* id; as the next three */
+	DATABASE_END_SESSION,  /* id; as the next three */
 	DATABASE_END_SUBSCRIPTIONS,
 	DATABASE_END_ROWS,
 	DATABASE_END_RECEIVED,
+	/* id, session, due, delay, QoS, retain, expiry; topic, payload, properties */
+	DATABASE_ADD_WILL,
+	DATABASE_WILL_DUE,           /* id, due */
+	DATABASE_END_WILL,           /* id */
 	DATABASE_SUBSCRIBE,          /* session, QoS, options, identifier; filter */
 	DATABASE_UNSUBSCRIBE,        /* session; filter */
 	DATABASE_ADD_MESSAGE,        /* id, QoS, expires; topic, payload, properties */
@@ -51,6 +55,7 @@ enum database_statement {
 	DATABASE_READ_ROWS,          /* -> as DATABASE_ADD_ROW; state, packet id behind `retain` */
 	DATABASE_READ_IDS,           /* -> session, packet id */
 	DATABASE_READ_RETAINED,      /* -> message */
+	DATABASE_READ_WILLS,         /* -> as DATABASE_ADD_WILL */
 	DATABASE_STATEMENTS,
 	DATABASE_NOTHING = DATABASE_STATEMENTS
 };

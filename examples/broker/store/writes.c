@@ -139,7 +139,7 @@ static int message_apply(struct store *store, struct store_write *write)
 		                      STORE_NUMBERS((int64_t)message->id));
 	if (status == 0 && message->received_by != 0)
 		status = database_run(
-			database, DATABASE_ADD_ID,
+			database, message->packet_id != 0 ? DATABASE_ADD_ID : DATABASE_END_WILL,
 			STORE_NUMBERS((int64_t)message->received_by, message->packet_id));
 	return status;
 }

@@ -32,7 +32,7 @@ struct store_message {
 	uint8_t qos;
 	bool retained;        /* the topic keeps it from now on */
 	uint64_t outdated;    /* the message that the topic has kept until now; 0: none */
-	uint64_t received_by; /* the session of its publisher; 0: no packet id need be kept */
+	uint64_t received_by; /* as in struct message */
 	uint16_t packet_id;
 	struct slice topic;
 	struct slice payload;

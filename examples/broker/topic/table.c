@@ -11,6 +11,7 @@
 #include "common/hop.h"
 #include "common/must.h"
 #include "session/session.h"
+#include "topic/post.h"
 #include "topic/request.h"
 #include "topic/retained.h"
 #include "topic/topic.h"
@@ -214,6 +215,11 @@ static struct request *table_prepare(struct unsubscriber *unsubscriber, struct s
 	                          session);
 }
 
+static void table_publish(struct unsubscriber *unsubscriber, struct message *message)
+{
+	post(baton_container_of(unsubscriber, struct table, unsubscriber), message);
+}
+
 void table_restore(struct table *table, struct session *session, struct slice filter,
                    union subscription_options options)
 {
@@ -234,7 +240,7 @@ int table_init(struct table *table, struct env *env)
 	options.stats = &table->stats;
 	table->env = env;
 	table->requests_end = &table->requests;
-	table->unsubscriber = (struct unsubscriber){table_prepare, request_submit};
+	table->unsubscriber = (struct unsubscriber){table_prepare, request_submit, table_publish};
 	status = baton_limbo_create(&table->limbo);
 	if (status != 0)
 		return status;
