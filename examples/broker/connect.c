@@ -70,7 +70,8 @@ static int connect_will(struct connection *connection, const struct codec_connec
 	if (connect->will.topic.size == 0)
 		return 0;
 	if (names_own(connect->will.topic)) {
-		log_event(LOG_LEVEL_WARNING, "will_refused", log_slice("client", connect->client_id),
+		log_event(LOG_LEVEL_WARNING, "will_refused",
+		          log_slice("client", connect->client_id),
 		          log_slice("topic", connect->will.topic),
 		          log_text("reason", why_text(WHY_OWN_TOPIC)));
 		return 0;

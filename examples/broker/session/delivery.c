@@ -132,19 +132,19 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 	delivery_send(session, packet);
 }
 
-/* PUBREC has come, or had come before. */
-static void delivery_send_pubrel(struct session *session, uint16_t packet_id,
-                                 enum database_statement statement, uint64_t row)
+/* PUBREC has come, or had come before; or its packet id is not known, as the reason says. */
+static void delivery_send_pubrel(struct session *session, uint16_t packet_id, uint8_t reason,
+                                 uint64_t row)
 {
-	unsigned char bytes[4];
-	struct packet *packet =
-		packet_create_own(bytes, codec_put_ack(bytes, CODEC_PUBREL, packet_id));
+	struct packet *packet = packet_create_ack(session->version, CODEC_PUBREL, packet_id);
 
-	if (packet == NULL) /* the PUBREL is sent again to the next connection */
+	if (packet == NULL) { /* the PUBREL is sent again to the next connection */
 		connection_kick(session->connection, WHY_NO_MEMORY);
-	else
-		delivery_send_kept(session, packet, statement,
-		                   STORE_NUMBERS((int64_t)session->id, (int64_t)row));
+		return;
+	}
+	packet_set_reason(packet, reason);
+	delivery_send_kept(session, packet, row != 0 ? DATABASE_RECEIVE_ROW : DATABASE_NOTHING,
+	                   STORE_NUMBERS((int64_t)session->id, (int64_t)row));
 }
 
 static void delivery_send_answer(struct session *session, struct packet *answer)
@@ -301,14 +301,19 @@ static bool delivery_acknowledge(struct session *session, const struct session_a
 	const uint64_t row = entry != NULL ? entry->row : 0;
 	/* The store forgets the row before the message. */
 	struct message *message = row != 0 ? entry->message : NULL;
+	/* MQTT 5: a PUBREC with an error ends the exchange (4.3.3). */
+	const bool refused = ack->type == CODEC_PUBREC && ack->reason >= REASON_UNSPECIFIED;
 	int status;
 
 	if (message != NULL)
 		message_take(message, MESSAGE_REFERENCE);
 	status = inflight_acknowledge(&session->inflight, ack->type, ack->packet_id);
-	if (status == 0 && ack->type == CODEC_PUBREC)
+	if (status == 0 && refused && entry != NULL)
+		inflight_drop(&session->inflight, entry);
+	if (status == 0 && ack->type == CODEC_PUBREC && !refused)
 		delivery_send_pubrel(session, ack->packet_id,
-		                     row != 0 ? DATABASE_RECEIVE_ROW : DATABASE_NOTHING, row);
+		                     entry != NULL ? REASON_SUCCESS : REASON_PACKET_ID_NOT_FOUND,
+		                     row);
 	else if (status == 0 && row != 0)
 		store_note(session->env->store, DATABASE_END_ROW,
 		           STORE_NUMBERS((int64_t)session->id, (int64_t)row));
@@ -381,7 +386,7 @@ void delivery_begin(struct session *session)
 	session->dropping = false;
 	for (size_t i = 0; i < session->inflight.count; i++)
 		if (sorted[i]->state == INFLIGHT_AWAITS_PUBCOMP)
-			delivery_send_pubrel(session, sorted[i]->packet_id, DATABASE_NOTHING, 0);
+			delivery_send_pubrel(session, sorted[i]->packet_id, REASON_SUCCESS, 0);
 		else
 			delivery_again(session, sorted[i]);
 	free(sorted);

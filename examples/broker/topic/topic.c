@@ -8,6 +8,7 @@
 #include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
+#include "mqtt/reason.h"
 #include "net/connection.h"
 #include "session/session.h"
 #include "topic/keep.h"
@@ -114,16 +115,18 @@ static void topic_accept(struct topic *topic, struct message *message)
 
 	if (outdated != NULL)
 		message_take(outdated, MESSAGE_REFERENCE);
-	if (message->answer != NULL && !keeps)
-		message_acknowledge(message);
 	if (message->publish.retain)
 		retained_publish(topic, message);
 	if (topic_ask(topic, message->publisher) != 0)
 		stats_count(
 			&topic->table->env->stats.dropped); /* no memory: no subscriber gets it */
+	else if (topic->audience.count == 0 && message->answer != NULL)
+		packet_set_reason(message->answer, REASON_NO_SUBSCRIBERS);
 	topic_charge(topic, message);
 	if (keeps)
 		keep_message(topic, message, outdated != NULL ? outdated->id : 0);
+	else if (message->answer != NULL)
+		message_acknowledge(message);
 	if (outdated != NULL)
 		message_release(outdated, MESSAGE_REFERENCE);
 	topic_fan_out(topic, message);
