@@ -83,9 +83,12 @@ static uint16_t cursor_packet_id(struct cursor *cursor)
 static void cursor_properties(struct cursor *cursor, unsigned int where, bool there,
                               struct properties *properties)
 {
-	const size_t size = there ? cursor_varint(cursor) : 0;
-	const int status = properties_decode(cursor_slice(cursor, size), where, properties);
+	struct slice bytes = {NULL, 0};
+	int status;
 
+	if (there)
+		bytes = cursor_slice(cursor, cursor_varint(cursor));
+	status = properties_decode(bytes, where, properties);
 	if (status == -EPROTO)
 		cursor->bad = true;
 	else if (status != 0)
@@ -125,7 +128,7 @@ static void cursor_will(struct cursor *cursor, uint8_t flags, struct codec_conne
 	will->expiry = properties.message_expiry;
 	will->topic = cursor_string(cursor);
 	will->payload = cursor_binary(cursor);
-	will->qos = (flags & CONNECT_WILL_QOS) >> 3;
+	will->qos = (uint8_t)((flags & CONNECT_WILL_QOS) >> 3);
 	will->retain = (flags & CONNECT_WILL_RETAIN) != 0;
 	if (!cursor->bad && !names_topic_valid(will->topic))
 		cursor_refuse(cursor, -EINVAL);
@@ -281,7 +284,7 @@ struct codec_filter codec_filter_next(const struct codec_frame *frame, size_t *o
 	filter.qos = options & FILTER_QOS;
 	filter.no_local = (options & FILTER_NO_LOCAL) != 0;
 	filter.retain_as_published = (options & FILTER_RETAIN_AS_PUBLISHED) != 0;
-	filter.retain_handling = (options & FILTER_RETAIN_HANDLING) >> 4;
+	filter.retain_handling = (uint8_t)((options & FILTER_RETAIN_HANDLING) >> 4);
 	*offset = (size_t)(cursor.at - frame->body);
 	return filter;
 }

@@ -111,10 +111,11 @@ bool names_share(struct slice name, struct slice *group, struct slice *filter)
 	names_next_level(&rest, &first);
 	if (rest.bytes == NULL || !names_equal(first, (struct slice){"$share", 6}))
 		return true;
-	if (!names_next_level(&rest, group) || group->size == 0 || names_wildcard(*group))
+	if (!names_next_level(&rest, group) || group->size == 0 || names_wildcard(*group) ||
+	    !names_filter_valid(rest))
 		return false;
 	*filter = rest;
-	return filter->size > 0 && names_filter_valid(*filter);
+	return true;
 }
 
 size_t names_levels(struct slice name)

@@ -35,7 +35,7 @@ bool names_filter_valid(struct slice filter);
 /*
  * Takes the filter of a shared subscription apart: "$share/group/filter" (4.8.2 of MQTT 5). False:
  * it begins so, but its group is empty or has + or #, or the filter behind the group is missing or
- * invalid. Any other name is no error: `filter->bytes` is NULL then.
+ * invalid. Any other name is no error. `filter->bytes` is NULL in both cases.
  */
 bool names_share(struct slice name, struct slice *group, struct slice *filter);
 

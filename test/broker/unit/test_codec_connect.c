@@ -62,6 +62,7 @@ static void assert_is(const struct codec_connect *connect, unsigned flags)
 		cr_assert_eq(connect->will.retain, (flags & WILL_RETAIN) != 0);
 		cr_assert_not(connect->will.duplicate);
 		cr_assert_eq(connect->will.packet_id, 0);
+		cr_assert_null(connect->will.properties.bytes);
 	} else {
 		cr_assert_eq(connect->will.topic.size, 0);
 	}
