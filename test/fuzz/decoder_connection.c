@@ -70,6 +70,11 @@ void connection_close(struct connection *connection)
 	connection->closing = true;
 }
 
+void connection_break(struct connection *connection, int error)
+{
+	abort();
+}
+
 void connection_dirty(struct connection *connection)
 {
 	connection->dirty = true;
@@ -163,7 +168,7 @@ static int take_packet(struct connection *connection, const struct codec_frame *
 		return begin_login(connection, frame);
 	status = decoder_handle(frame);
 	FUZZ_CHECK(!connection->closing && !connection->paused);
-	FUZZ_CHECK(frame->size <= env.options.packet_max);
+	FUZZ_CHECK(frame->size <= env.options.limits.packet_max);
 	trace.hash = hash_bytes(trace.hash, first, sizeof(first));
 	trace.hash = hash_bytes(trace.hash, &frame->size, sizeof(frame->size));
 	trace.hash = hash_bytes(trace.hash, frame->body, frame->body_size);
@@ -229,7 +234,7 @@ static size_t read_piece(struct connection *connection, const unsigned char *byt
 	end_pauses(connection);
 	FUZZ_CHECK(connection->acks == NULL);
 	FUZZ_CHECK(connection->input_size <= connection->input_capacity);
-	FUZZ_CHECK(connection->input_capacity <= env.options.packet_max + piece_max ||
+	FUZZ_CHECK(connection->input_capacity <= env.options.limits.packet_max + piece_max ||
 	           connection->input_capacity <= 256);
 	return size;
 }
@@ -243,7 +248,7 @@ struct trace connection_read(const struct delivery *delivery)
 	trace = (struct trace){0};
 	pauses = delivery->pauses;
 	piece_max = delivery->cuts == 0 ? delivery->size : 8 * (1 + delivery->cuts / 3);
-	env.options.packet_max = delivery->size_max;
+	env.options.limits.packet_max = delivery->size_max;
 	env.options.connect_max = delivery->size_max;
 	login_reads = delivery->login;
 	reading = false;
