@@ -246,6 +246,7 @@ struct trace connection_read(const struct delivery *delivery)
 
 	FUZZ_CHECK(connection != NULL);
 	trace = (struct trace){0};
+	decoder_begin();
 	pauses = delivery->pauses;
 	piece_max = delivery->cuts == 0 ? delivery->size : 8 * (1 + delivery->cuts / 3);
 	env.options.limits.packet_max = delivery->size_max;

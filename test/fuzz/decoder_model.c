@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of MQTT 3.1.1 as far as a broker decodes it: see decoder.h. Slow and plain; where the
- * broker is stricter than the standard (a remaining length must be as short as can be) so is this.
+ * A model of MQTT 3.1.1, and of what MQTT 5 has in common with it, as far as a broker decodes it:
+ * see decoder.h. Slow and plain; where the broker is stricter than the standard (a remaining length
+ * must be as short as can be) so is this.
  */
 #include "decoder.h"
 
@@ -37,7 +38,7 @@ int model_frame(const unsigned char *bytes, size_t size, size_t size_max, size_t
 	return digits == 5 ? -EPROTO : 0; /* a fourth byte that says there is a fifth */
 }
 
-static bool text_valid(const unsigned char *text, size_t size)
+bool model_text_valid(const unsigned char *text, size_t size)
 {
 	static const unsigned long least[] = {1, 0x80, 0x800, 0x10000};
 
@@ -60,7 +61,7 @@ static bool text_valid(const unsigned char *text, size_t size)
 	return true;
 }
 
-static bool topic_valid(const unsigned char *topic, size_t size)
+bool model_topic_valid(const unsigned char *topic, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		if (topic[i] == '+' || topic[i] == '#')
@@ -68,7 +69,7 @@ static bool topic_valid(const unsigned char *topic, size_t size)
 	return size > 0;
 }
 
-static bool filter_valid(const unsigned char *filter, size_t size)
+bool model_filter_valid(const unsigned char *filter, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		const bool begins = i == 0 || filter[i - 1] == '/', ends = i + 1 == size;
@@ -97,7 +98,7 @@ static bool field(const unsigned char *body, size_t size, size_t *at, size_t *be
 static bool text_field(const unsigned char *body, size_t size, size_t *at, size_t *begin,
                        size_t *length)
 {
-	return field(body, size, at, begin, length) && text_valid(body + *begin, *length);
+	return field(body, size, at, begin, length) && model_text_valid(body + *begin, *length);
 }
 
 static int connect_rest(const unsigned char *body, size_t size, size_t at, struct decoded *decoded)
@@ -107,7 +108,7 @@ static int connect_rest(const unsigned char *body, size_t size, size_t at, struc
 	if (size - at < 3)
 		return -EPROTO;
 	flags = body[at];
-	decoded->number = (uint16_t)(body[at + 1] * 256U + body[at + 2]);
+	decoded->number = body[at + 1] * 256U + body[at + 2];
 	decoded->flag = flags / 2 % 2 == 1;
 	at += 3;
 	/* Bit 0 is reserved; without a will (bit 2) it has no QoS (3, 4: not 3) and no retain (5);
@@ -117,11 +118,11 @@ static int connect_rest(const unsigned char *body, size_t size, size_t at, struc
 		return -EPROTO;
 	if (!text_field(body, size, &at, &decoded->text_at, &decoded->text_size))
 		return -EPROTO;
-	decoded->will_qos = (uint8_t)(flags / 8 % 4);
+	decoded->will_qos = flags / 8 % 4;
 	decoded->will_retain = flags / 32 % 2 == 1;
 	if (flags / 4 % 2 == 1 &&
 	    !(text_field(body, size, &at, &decoded->will_at, &decoded->will_size) &&
-	      topic_valid(body + decoded->will_at, decoded->will_size) &&
+	      model_topic_valid(body + decoded->will_at, decoded->will_size) &&
 	      field(body, size, &at, &decoded->will_payload_at, &decoded->will_payload_size)))
 		return -EPROTO;
 	if (flags >= 128 && !text_field(body, size, &at, &decoded->user_at, &decoded->user_size))
@@ -132,15 +133,27 @@ static int connect_rest(const unsigned char *body, size_t size, size_t at, struc
 	return at == size ? 0 : -EPROTO;
 }
 
-static int connect_body(const unsigned char *body, size_t size, struct decoded *decoded)
+static struct decoded connect_body(const unsigned char *body, size_t size)
 {
+	struct decoded decoded = {.version = 4};
 	size_t at = 0, begin, length;
 
 	if (!text_field(body, size, &at, &begin, &length) || at == size)
-		return -EPROTO;
+		return (struct decoded){.status = -EPROTO};
 	if (length != 4 || memcmp(body + begin, "MQTT", 4) != 0)
-		return -EPFNOSUPPORT;
-	return body[at] == 4 ? connect_rest(body, size, at + 1, decoded) : -EPROTONOSUPPORT;
+		return (struct decoded){.status = -EPFNOSUPPORT};
+	if (body[at] == 5)
+		return model5_connect(body, size, at + 1);
+	if (body[at] != 4)
+		return (struct decoded){.status = -EPROTONOSUPPORT};
+	decoded.status = connect_rest(body, size, at + 1, &decoded);
+	decoded.expiry = decoded.flag ? 0 : UINT32_MAX;
+	decoded.packet_max = UINT32_MAX;
+	decoded.receive_max = 65535;
+	decoded.problem = 1;
+	if (decoded.will_size > 0)
+		decoded.will_expiry = UINT32_MAX;
+	return decoded;
 }
 
 /* The packet id at `*at`. */
@@ -148,7 +161,7 @@ static bool number(const unsigned char *body, size_t size, size_t *at, struct de
 {
 	if (size - *at < 2)
 		return false;
-	decoded->number = (uint16_t)(body[*at] * 256U + body[*at + 1]);
+	decoded->number = body[*at] * 256U + body[*at + 1];
 	*at += 2;
 	return decoded->number != 0;
 }
@@ -158,11 +171,11 @@ static int publish_body(unsigned int flags, const unsigned char *body, size_t si
 {
 	size_t at = 0;
 
-	decoded->qos = (uint8_t)(flags / 2 % 4);
+	decoded->qos = flags / 2 % 4;
 	decoded->flag = flags % 2 == 1;
 	decoded->duplicate = flags >= 8;
 	if (!text_field(body, size, &at, &decoded->text_at, &decoded->text_size) ||
-	    !topic_valid(body + decoded->text_at, decoded->text_size))
+	    !model_topic_valid(body + decoded->text_at, decoded->text_size))
 		return -EPROTO;
 	if (decoded->qos > 0 && !number(body, size, &at, decoded))
 		return -EPROTO;
@@ -180,7 +193,7 @@ static int filters_body(bool subscribe, const unsigned char *body, size_t size,
 		return -EPROTO;
 	for (; at < size; decoded->count++) {
 		if (!text_field(body, size, &at, &begin, &length) ||
-		    !filter_valid(body + begin, length))
+		    !model_filter_valid(body + begin, length))
 			return -EPROTO;
 		if (subscribe && (at == size || body[at++] > 2))
 			return -EPROTO;
@@ -188,36 +201,42 @@ static int filters_body(bool subscribe, const unsigned char *body, size_t size,
 	return 0;
 }
 
-struct decoded model_body(unsigned int first_byte, const unsigned char *body, size_t size)
+struct decoded model_body(unsigned int version, unsigned int first_byte, const unsigned char *body,
+                          size_t size)
 {
 	struct decoded decoded = {0};
 	size_t at = 0;
-	int status;
 
 	switch (first_byte / 16) {
 	case 1:
-		status = connect_body(body, size, &decoded);
+		decoded = connect_body(body, size);
 		break;
 	case 3:
-		status = publish_body(first_byte % 16, body, size, &decoded);
+		decoded.expiry = UINT32_MAX;
+		decoded.status = publish_body(first_byte % 16, body, size, &decoded);
 		break;
 	case 4:
 	case 5:
 	case 6:
 	case 7:
-		status = number(body, size, &at, &decoded) && at == size ? 0 : -EPROTO;
+		decoded.status = number(body, size, &at, &decoded) && at == size ? 0 : -EPROTO;
 		break;
 	case 8:
 	case 10:
-		status = filters_body(first_byte / 16 == 8, body, size, &decoded);
+		decoded.offset = 2;
+		decoded.status = filters_body(first_byte / 16 == 8, body, size, &decoded);
 		break;
 	case 12:
 	case 14:
-		status = size == 0 ? 0 : -EPROTO;
+		decoded.status = size == 0 ? 0 : -EPROTO;
 		break;
 	default: /* no client sends that */
-		status = -EPROTO;
+		decoded.status = -EPROTO;
 		break;
 	}
-	return status == 0 ? decoded : (struct decoded){.status = status};
+	if (version == 5 && first_byte / 16 != 1 && first_byte / 16 != 12)
+		decoded = model5_body(first_byte, body, size);
+	return decoded.status == 0
+	               ? decoded
+	               : (struct decoded){.status = decoded.status, .version = decoded.version};
 }

@@ -3,7 +3,8 @@
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
 FUZZERS := decoder inflight access rules api
-FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/decoder_connection.c \
+FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c \
+	test/fuzz/decoder_model5.c test/fuzz/decoder_round.c test/fuzz/decoder_connection.c \
 	$(addprefix examples/broker/,mqtt/codec.c mqtt/codec_put.c mqtt/names.c mqtt/properties.c \
 	net/input.c)
 FUZZ_inflight := test/fuzz/fuzz_inflight.c \

@@ -10,7 +10,11 @@
  * - nothing decoded lies outside its packet, nothing kept is longer than a packet and a read;
  * - to a stranger, who is let in some time after its CONNECT, the same happens, unless it begins
  *   with something else: then it is closed at its first byte;
- * - what the encoders make of what was decoded is what came.
+ * - what the encoders make of what was decoded is what came, also of any bytes as properties of any
+ *   packet; what of these is passed on to subscribers is what the model says.
+ *
+ * Each packet is decoded as one of 3.1.1 and as one of MQTT 5; the stream goes on in the version
+ * that its last CONNECT has.
  */
 #include <errno.h>
 
@@ -18,9 +22,13 @@
 #include "decoder.h"
 #include "fuzz.h"
 
-/* Where a slice lies in the body; inside, or the target ends. */
+static unsigned int stream_version;
+
+/* Where a slice lies in the body; inside, or the target ends. None: 0. */
 static void place(const struct codec_frame *frame, struct slice slice, size_t *at, size_t *size)
 {
+	if (slice.bytes == NULL)
+		return;
 	*at = (size_t)(slice.bytes - (const char *)frame->body);
 	*size = slice.size;
 	FUZZ_CHECK(*at <= frame->body_size && *size <= frame->body_size - *at);
@@ -31,170 +39,182 @@ static void decode_connect(const struct codec_frame *frame, struct decoded *deco
 	struct codec_connect connect;
 
 	decoded->status = codec_connect(frame, &connect);
-	if (connect.version == CODEC_5)
-		decoded->status = -EPROTONOSUPPORT;
+	decoded->version = connect.version;
 	if (decoded->status != 0)
 		return;
 	decoded->number = connect.keep_alive;
 	decoded->flag = connect.clean;
+	decoded->expiry = connect.session_expiry;
+	decoded->alias = connect.alias_max;
+	decoded->receive_max = connect.receive_max;
+	decoded->packet_max = connect.packet_max;
+	decoded->problem = connect.request_problem;
+	place(frame, connect.auth_method, &decoded->method_at, &decoded->method_size);
 	place(frame, connect.client_id, &decoded->text_at, &decoded->text_size);
 	if (connect.will.topic.size > 0) {
 		FUZZ_CHECK(connect.will.packet_id == 0 && !connect.will.duplicate);
+		FUZZ_CHECK(connect.will.alias == 0);
 		decoded->will_qos = connect.will.qos;
 		decoded->will_retain = connect.will.retain;
+		decoded->will_expiry = connect.will.expiry;
+		decoded->will_delay = connect.will_delay;
 		place(frame, connect.will.topic, &decoded->will_at, &decoded->will_size);
 		place(frame, connect.will.payload, &decoded->will_payload_at,
 		      &decoded->will_payload_size);
+		place(frame, connect.will.properties, &decoded->will_properties_at,
+		      &decoded->will_properties_size);
 	}
-	if (connect.user_name.bytes != NULL)
-		place(frame, connect.user_name, &decoded->user_at, &decoded->user_size);
-	if (connect.password.bytes != NULL)
-		place(frame, connect.password, &decoded->password_at, &decoded->password_size);
+	place(frame, connect.user_name, &decoded->user_at, &decoded->user_size);
+	place(frame, connect.password, &decoded->password_at, &decoded->password_size);
 }
 
-static struct decoded decode(const struct codec_frame *frame)
+static void decode_publish(const struct codec_frame *frame, enum codec_version version,
+                           struct decoded *decoded)
 {
-	struct decoded decoded = {0};
 	struct codec_publish publish;
+
+	decoded->status = codec_publish(frame, version, &publish);
+	if (decoded->status != 0)
+		return;
+	decoded->number = publish.packet_id;
+	decoded->qos = publish.qos;
+	decoded->flag = publish.retain;
+	decoded->duplicate = publish.duplicate;
+	decoded->expiry = publish.expiry;
+	decoded->alias = publish.alias;
+	place(frame, publish.topic, &decoded->text_at, &decoded->text_size);
+	place(frame, publish.payload, &decoded->rest_at, &decoded->rest_size);
+	place(frame, publish.properties, &decoded->properties_at, &decoded->properties_size);
+}
+
+static void decode_filters(const struct codec_frame *frame, enum codec_version version,
+                           struct decoded *decoded)
+{
 	struct codec_filters filters;
+
+	decoded->status = codec_filters(frame, version, &filters);
+	decoded->number = filters.packet_id;
+	decoded->count = filters.count;
+	decoded->offset = filters.offset;
+	decoded->subscription_id = filters.subscription_id;
+}
+
+/* What has a reason. */
+static void decode_reason(const struct codec_frame *frame, enum codec_version version,
+                          struct decoded *decoded)
+{
 	struct codec_disconnect disconnect;
+	struct slice method = {NULL, 0};
+	uint16_t packet_id = 0;
 	uint8_t reason;
+
+	if (frame->type == CODEC_DISCONNECT) {
+		decoded->status = codec_disconnect(frame, version, &disconnect);
+		reason = disconnect.reason;
+		decoded->expiry = disconnect.session_expiry;
+		decoded->expiry_given = disconnect.expiry_given;
+	} else if (frame->type == CODEC_AUTH) {
+		decoded->status = codec_auth(frame, &reason, &method);
+	} else {
+		decoded->status = codec_ack(frame, version, &packet_id, &reason);
+	}
+	decoded->number = packet_id;
+	decoded->reason = reason;
+	if (decoded->status == 0)
+		place(frame, method, &decoded->method_at, &decoded->method_size);
+}
+
+static struct decoded decode(const struct codec_frame *frame, unsigned int version)
+{
+	const enum codec_version as = (enum codec_version)version;
+	struct decoded decoded = {0};
 
 	switch (frame->type) {
 	case CODEC_CONNECT:
 		decode_connect(frame, &decoded);
 		break;
 	case CODEC_PUBLISH:
-		decoded.status = codec_publish(frame, CODEC_311, &publish);
-		if (decoded.status != 0)
-			break;
-		decoded.number = publish.packet_id;
-		decoded.qos = publish.qos;
-		decoded.flag = publish.retain;
-		decoded.duplicate = publish.duplicate;
-		place(frame, publish.topic, &decoded.text_at, &decoded.text_size);
-		place(frame, publish.payload, &decoded.rest_at, &decoded.rest_size);
+		decode_publish(frame, as, &decoded);
 		break;
+	case CODEC_SUBSCRIBE:
+	case CODEC_UNSUBSCRIBE:
+		decode_filters(frame, as, &decoded);
+		break;
+	case CODEC_PINGREQ:
+		decoded.status = codec_empty(frame);
+		break;
+	case CODEC_AUTH:
+		if (as != CODEC_5) {
+			decoded.status = -EPROTO; /* the protocol refuses it */
+			break;
+		}
+		/* fall through */
 	case CODEC_PUBACK:
 	case CODEC_PUBREC:
 	case CODEC_PUBREL:
 	case CODEC_PUBCOMP:
-		decoded.status = codec_ack(frame, CODEC_311, &decoded.number, &reason);
-		break;
-	case CODEC_SUBSCRIBE:
-	case CODEC_UNSUBSCRIBE:
-		decoded.status = codec_filters(frame, CODEC_311, &filters);
-		decoded.number = filters.packet_id;
-		decoded.count = filters.count;
-		break;
 	case CODEC_DISCONNECT:
-		decoded.status = codec_disconnect(frame, CODEC_311, &disconnect);
-		break;
-	case CODEC_PINGREQ:
-		decoded.status = codec_empty(frame);
+		decode_reason(frame, as, &decoded);
 		break;
 	default:
 		decoded.status = -EPROTO; /* no client sends that */
 		break;
 	}
-	return decoded.status == 0 ? decoded : (struct decoded){.status = decoded.status};
+	return decoded.status == 0
+	               ? decoded
+	               : (struct decoded){.status = decoded.status, .version = decoded.version};
 }
 
-static void check_equal(const struct decoded *a, const struct decoded *b)
+/* If not, it tells which members differ, by their place in struct decoded. */
+static bool equal(const struct decoded *a, const struct decoded *b)
 {
-	FUZZ_CHECK(a->status == b->status);
-	FUZZ_CHECK(a->number == b->number && a->qos == b->qos && a->flag == b->flag);
-	FUZZ_CHECK(a->text_at == b->text_at && a->text_size == b->text_size);
-	FUZZ_CHECK(a->rest_at == b->rest_at && a->rest_size == b->rest_size);
-	FUZZ_CHECK(a->count == b->count && a->duplicate == b->duplicate);
-	FUZZ_CHECK(a->will_qos == b->will_qos && a->will_retain == b->will_retain);
-	FUZZ_CHECK(a->will_at == b->will_at && a->will_size == b->will_size);
-	FUZZ_CHECK(a->will_payload_at == b->will_payload_at);
-	FUZZ_CHECK(a->will_payload_size == b->will_payload_size);
-	FUZZ_CHECK(a->user_at == b->user_at && a->user_size == b->user_size);
-	FUZZ_CHECK(a->password_at == b->password_at && a->password_size == b->password_size);
+	const size_t *left = (const size_t *)a, *right = (const size_t *)b;
+
+	for (size_t i = 0; i < sizeof(*a) / sizeof(size_t); i++)
+		if (left[i] != right[i])
+			fprintf(stderr, "member %zu: %zd, %zd\n", i, left[i], right[i]);
+	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 /* The first `size` bytes of the body, alone: their decoder and the model agree. */
-static struct decoded check_body(const struct codec_frame *frame, size_t size)
+static struct decoded check_body(const struct codec_frame *frame, unsigned int version, size_t size)
 {
 	const unsigned int first_byte = frame->type * 16U + frame->flags;
 	const struct fuzz_copy copy = fuzz_copy(frame->body, size);
 	const struct codec_frame alone = {frame->type, frame->flags, copy.bytes, size, 0};
-	const struct decoded decoded = decode(&alone);
-	const struct decoded model = model_body(first_byte, copy.bytes, size);
+	const struct decoded decoded = decode(&alone, version);
+	const struct decoded model = model_body(version, first_byte, copy.bytes, size);
 
-	check_equal(&decoded, &model);
+	FUZZ_CHECK(equal(&decoded, &model));
 	fuzz_uncopy(copy);
 	return decoded;
 }
 
-static void check_publish(const struct codec_frame *frame)
+void decoder_begin(void)
 {
-	struct codec_publish publish;
-	unsigned char *out;
-	size_t size;
-
-	FUZZ_CHECK(codec_publish(frame, CODEC_311, &publish) == 0);
-	out = malloc(CODEC_HEADER_MAX + 2 + publish.topic.size + 2);
-	FUZZ_CHECK(out != NULL);
-	size = codec_put_publish(out, &publish);
-	FUZZ_CHECK(size == frame->size - publish.payload.size);
-	FUZZ_CHECK(memcmp(out, frame->body - (frame->size - frame->body_size), size) == 0);
-	free(out);
+	stream_version = CODEC_311;
 }
 
-static void check_filters(const struct codec_frame *frame, const struct decoded *decoded)
-{
-	unsigned char *out = malloc(frame->body_size);
-	size_t at, offset = 2;
-	struct codec_filter filter;
-
-	FUZZ_CHECK(out != NULL);
-	at = codec_put_u16(out, decoded->number);
-	for (size_t i = 0; i < decoded->count; i++) {
-		filter = codec_filter_next(frame, &offset);
-		at += codec_put_string(out + at, filter.name);
-		if (frame->type == CODEC_SUBSCRIBE)
-			out[at++] = filter.qos;
-		FUZZ_CHECK(at == offset && offset <= frame->body_size);
-	}
-	FUZZ_CHECK(at == frame->body_size && memcmp(out, frame->body, at) == 0);
-	free(out);
-}
-
-static void check_encoders(const struct codec_frame *frame, const struct decoded *decoded)
-{
-	const size_t header_size = frame->size - frame->body_size;
-	unsigned char header[CODEC_HEADER_MAX], *ack;
-
-	FUZZ_CHECK(codec_put_header(header, frame->type, frame->flags, frame->body_size) ==
-	           header_size);
-	FUZZ_CHECK(memcmp(header, frame->body - header_size, header_size) == 0);
-	if (decoded->status != 0)
-		return;
-	if (frame->type == CODEC_PUBLISH)
-		check_publish(frame);
-	if (frame->type == CODEC_SUBSCRIBE || frame->type == CODEC_UNSUBSCRIBE)
-		check_filters(frame, decoded);
-	if (frame->type >= CODEC_PUBACK && frame->type <= CODEC_PUBCOMP) {
-		ack = malloc(4);
-		FUZZ_CHECK(ack != NULL && codec_put_ack(ack, frame->type, decoded->number) == 4);
-		FUZZ_CHECK(memcmp(ack, frame->body - header_size, 4) == 0);
-		free(ack);
-	}
-}
-
+/* In both versions: what the stream is in decides only how it goes on. */
 int decoder_handle(const struct codec_frame *frame)
 {
-	const struct decoded here = decode(frame);
-	const struct decoded alone = check_body(frame, frame->body_size);
+	struct decoded of_stream = {0};
 
-	check_equal(&here, &alone);
-	check_encoders(frame, &here);
-	if (here.status == 0 && frame->type == CODEC_DISCONNECT)
-		return -ECONNRESET;
-	return here.status == 0 ? 1 : here.status;
+	for (unsigned int version = CODEC_311; version <= CODEC_5; version++) {
+		const struct decoded here = decode(frame, version);
+		const struct decoded alone = check_body(frame, version, frame->body_size);
+
+		FUZZ_CHECK(equal(&here, &alone));
+		check_encoders(frame, version, &here);
+		if (version == stream_version)
+			of_stream = here;
+	}
+	check_properties(frame->body, frame->body_size);
+	if (of_stream.status != 0)
+		return (int)of_stream.status;
+	if (frame->type == CODEC_CONNECT)
+		stream_version = (unsigned int)of_stream.version;
+	return frame->type == CODEC_DISCONNECT ? -ECONNRESET : 1;
 }
 
 /* The beginning of a packet, alone: its frame is what the model says. */
@@ -236,8 +256,10 @@ static size_t check_beginnings(const unsigned char *bytes, size_t size, size_t s
 			return at;
 		check_frame(bytes + at, whole - 1, size_max, &part);
 		FUZZ_CHECK(codec_frame(bytes + at, left, size_max, &frame) == 1);
-		for (size_t i = 0; i < frame.body_size && i < 48; i++)
-			check_body(&frame, i);
+		for (size_t i = 0; i <= frame.body_size && i < 48; i++) {
+			check_body(&frame, CODEC_311, i);
+			check_body(&frame, CODEC_5, i);
+		}
 	}
 }
 
