@@ -83,6 +83,7 @@ static int connect_will(struct connection *connection, const struct codec_connec
 int connect_handle(struct connection *connection, const struct codec_frame *frame)
 {
 	struct codec_connect connect;
+	struct access_client client;
 	struct join_terms terms;
 	int status;
 
@@ -113,10 +114,10 @@ int connect_handle(struct connection *connection, const struct codec_frame *fram
 		.version = (uint8_t)connect.version,
 		.clean_start = connect.clean,
 	};
+	client = (struct access_client){.user = connect.user_name, .id = connect.client_id};
 	connect_keep_alive(connection, &connect, &terms);
 	status = connect_will(connection, &connect, &terms.will);
 	if (status == 0)
-		status = join_start(&broker_of(connection)->clients, connection, connect.client_id,
-		                    &terms);
+		status = join_start(&broker_of(connection)->clients, connection, &client, &terms);
 	return status == 0 ? 1 : status;
 }

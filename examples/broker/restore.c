@@ -87,13 +87,14 @@ static void restore_session(void *arg, const struct database_record *record)
 	const uint64_t id = (uint64_t)record->numbers[0];
 	const uint32_t expiry = (uint32_t)record->numbers[1];
 	const int64_t away = record->numbers[2];
+	const struct access_client client = {.user = record->texts[1], .id = record->texts[0]};
 	struct session *session;
 
 	if (session_left(clients->env, expiry, away) == 0) {
 		store_note(restore->store, DATABASE_END_SESSION, record);
 		return;
 	}
-	session = session_create(clients, record->texts[0], false);
+	session = session_create(clients, &client, false);
 	if (session == NULL || list_add(&restore->sessions, id, session) != 0 ||
 	    clients_restore(clients, session) != 0)
 		restore->status = -ENOMEM;

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -321,11 +322,54 @@ STORY(store_gives_room_back, .timeout = 60, OURS)
 	for (int i = 0; i < COUNT; i++)
 		(void)receive(client);
 	settle(client);
-	check(stat(store_path(), &found) == 0 && found.st_size > COUNT * PAYLOAD / 2,
-	      "%lld bytes", (long long)found.st_size);
+	check(stat(store_path(), &found) == 0 && found.st_size > COUNT * PAYLOAD / 2, "%lld bytes",
+	      (long long)found.st_size);
 	for (int i = 1; i <= COMMITS; i++)
 		publish(publisher, 1, "t %d", i);
 	check(server_stop() == 0, "no end");
 	check(stat(store_path(), &found) == 0 && found.st_size < COUNT * PAYLOAD / 4,
 	      "%lld bytes are left", (long long)found.st_size);
+}
+
+/* In that version sessions had no user name. */
+STORY(store_of_the_first_version, OURS)
+{
+	static const char tables[] =
+		"CREATE TABLE sessions (id INTEGER PRIMARY KEY, client BLOB NOT NULL);"
+		"CREATE TABLE subscriptions (session INTEGER, filter BLOB, qos INTEGER NOT NULL,"
+		" PRIMARY KEY (session, filter)) WITHOUT ROWID;"
+		"CREATE TABLE messages (id INTEGER PRIMARY KEY, qos INTEGER NOT NULL,"
+		" topic BLOB NOT NULL, payload BLOB NOT NULL);"
+		"CREATE TABLE queue (session INTEGER, row INTEGER, message INTEGER NOT NULL,"
+		" qos INTEGER NOT NULL, retain INTEGER NOT NULL, state INTEGER NOT NULL,"
+		" packet_id INTEGER NOT NULL, PRIMARY KEY (session, row)) WITHOUT ROWID;"
+		"CREATE TABLE received (session INTEGER, packet_id INTEGER,"
+		" PRIMARY KEY (session, packet_id)) WITHOUT ROWID;"
+		"CREATE TABLE retained (message INTEGER PRIMARY KEY);"
+		"PRAGMA user_version = 1; PRAGMA application_id = 0x6261746f;";
+	char command[2048];
+	struct client *client;
+
+	if (system("command -v sqlite3 >/dev/null") != 0)
+		story_skip("no sqlite3");
+	snprintf(command, sizeof(command),
+	         "sqlite3 %s \"%s"
+	         "INSERT INTO sessions VALUES (1, CAST('%s/c' AS BLOB));"
+	         "INSERT INTO subscriptions VALUES (1, CAST('%s/t' AS BLOB), 1);"
+	         "INSERT INTO messages VALUES (2, 1, CAST('%s/t' AS BLOB), CAST('old' AS BLOB));"
+	         "INSERT INTO queue VALUES (1, 3, 2, 1, 0, 0, 0);\"",
+	         store_path(), tables, story_name(), story_name(), story_name());
+	check(system(command) == 0, "%s", command);
+	for (int i = 0; i < 2; i++) {
+		store_start("");
+		client = resume("c");
+		expect(client, "PUBLISH dup q1 id1 t old");
+		store_kill();
+	}
+	store_start("");
+	client = resume("c user=ann"); /* without an access file a name is nothing */
+	expect(client, "PUBLISH dup q1 id1 t old");
+	say(client, "PUBACK 1");
+	publish(join("publisher clean"), 1, "t new");
+	expect_received(client, "t new");
 }

@@ -16,6 +16,7 @@
 
 #include "common/atomic.h"
 #include "common/options.h"
+#include "common/rights.h"
 #include "common/stats.h"
 #include "common/trim.h"
 #include "mqtt/names.h"
@@ -43,6 +44,7 @@ struct env {
 	struct baton_timers *timers;  /* of the sessions, and trim's */
 	struct baton_resource_config configs[ENV_KINDS];
 	struct stats stats;
+	struct rights rights;
 	struct trim trim;
 	struct store *store;       /* NULL: none */
 	struct baton_board *board; /* NULL: none */

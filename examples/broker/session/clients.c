@@ -111,6 +111,14 @@ static void clients_replace(struct clients *clients, struct session *other, stru
 		clients_removed(clients, other);
 }
 
+/* Does the client that has a session go on with it? */
+static bool clients_resumes(const struct session *other, const struct join *join)
+{
+	return !other->clean && !join->terms.clean_start &&
+	       (!other->env->rights.limited ||
+	        names_equal(session_user(other), session_user(join->session)));
+}
+
 static int clients_run_join(struct baton_task *task)
 {
 	struct join *join = baton_container_of(task, struct join, task);
@@ -120,9 +128,10 @@ static int clients_run_join(struct baton_task *task)
 		&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session), session);
 
 	join->number = ++clients->joins;
-	if (other != NULL && !other->clean && !join->terms.clean_start)
+	if (other != NULL && clients_resumes(other, join))
 		clients_go_on(other, join);
-	else if (!session->clean && clients->kept >= limit_of(session->env, sessions_max))
+	else if (!session->clean && (other == NULL || other->clean) &&
+	         clients->kept >= limit_of(session->env, sessions_max))
 		join_deny(join, WHY_MAX_SESSIONS);
 	else
 		clients_replace(clients, other, join);

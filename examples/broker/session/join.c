@@ -31,21 +31,22 @@ static int join_choose_id(char id[JOIN_ID_SIZE + 1])
 	return 0;
 }
 
-int join_start(struct clients *clients, struct connection *connection, struct slice client_id,
-               const struct join_terms *terms)
+int join_start(struct clients *clients, struct connection *connection,
+               const struct access_client *client, const struct join_terms *terms)
 {
 	struct join *join = calloc(1, sizeof(*join));
+	struct access_client named = *client;
 	char chosen[JOIN_ID_SIZE + 1];
 
 	if (join == NULL)
 		goto free_will;
 	join->terms = *terms;
-	join->assigned = client_id.size == 0;
+	join->assigned = client->id.size == 0;
 	if (join->assigned && join_choose_id(chosen) != 0)
 		goto free_join;
 	if (join->assigned)
-		client_id = (struct slice){chosen, JOIN_ID_SIZE};
-	join->session = session_create(clients, client_id, terms->expiry == 0);
+		named.id = (struct slice){chosen, JOIN_ID_SIZE};
+	join->session = session_create(clients, &named, terms->expiry == 0);
 	if (join->session == NULL)
 		goto free_join;
 	join->connection = connection;
@@ -73,8 +74,8 @@ void join_again(struct join *join)
 {
 	struct session *ended = join->session;
 	struct clients *clients = ended->clients;
-	struct session *session =
-		session_create(clients, ended->client_id, join->terms.expiry == 0);
+	const struct access_client client = session_client(ended);
+	struct session *session = session_create(clients, &client, join->terms.expiry == 0);
 
 	if (session == NULL) {
 		join_deny(join, WHY_NO_MEMORY);

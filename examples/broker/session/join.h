@@ -15,6 +15,7 @@
 #include "mqtt/names.h"
 
 struct clients;
+struct access_client;
 struct connection;
 struct session;
 struct will;
@@ -46,8 +47,8 @@ struct join {
 
 /* An accepted CONNECT, on the connection's loop thread. An empty client id: the broker chooses one.
  * Takes the will. Errors: -ENOMEM. */
-int join_start(struct clients *clients, struct connection *connection, struct slice client_id,
-               const struct join_terms *terms);
+int join_start(struct clients *clients, struct connection *connection,
+               const struct access_client *client, const struct join_terms *terms);
 
 /*
  * The join's own session has ended before the join has come to it: sends the join to the client ids

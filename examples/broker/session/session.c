@@ -148,7 +148,7 @@ static void session_answer(struct session *session, struct join *join)
 	struct store *store = session->env->store;
 	const struct database_record record = {
 		.numbers = {(int64_t)session->id, (int64_t)session->expires},
-		.texts = {session->client_id}};
+		.texts = {session->client_id, session_user(session)}};
 	const bool fresh = session->id != 0 && !session->stored;
 
 	session->stored = session->id != 0;
@@ -324,9 +324,10 @@ static void session_init(struct session *session, struct env *env, struct slice 
 	session->client_id = (struct slice){session->text, name.size};
 }
 
-struct session *session_create(struct clients *clients, struct slice client_id, bool clean)
+struct session *session_create(struct clients *clients, const struct access_client *client,
+                               bool clean)
 {
-	struct session *session = calloc(1, sizeof(*session) + client_id.size);
+	struct session *session = calloc(1, sizeof(*session) + client->id.size + client->user.size);
 	struct unsubscriber *unsubscriber = clients->unsubscriber;
 
 	if (session == NULL)
@@ -336,13 +337,23 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 		free(session);
 		return NULL;
 	}
-	session_init(session, clients->env, client_id, clean);
+	session_init(session, clients->env, client->id, clean);
+	if (client->user.size > 0)
+		memcpy(session->text + client->id.size, client->user.bytes, client->user.size);
+	session->user_size = (uint16_t)client->user.size;
 	session->clients = clients;
 	session->expires = clean ? 0 : PROPERTIES_NEVER;
 	/* Random: hash_begin(). The chance that two clients have the same one is 2^-63. */
-	session->identity = hash_bytes(session->text, client_id.size, 0) | 1;
+	session->identity = hash_bytes(session->text, client->id.size, 0) | 1;
 	stats_count(&clients->env->stats.sessions);
 	return session;
+}
+
+bool session_may(const struct session *session, enum access_right right, struct slice topic)
+{
+	const struct access_client client = session_client(session);
+
+	return rights_allow(&session->env->rights, &client, right, topic);
 }
 
 void session_restore(struct session *session, uint64_t id, uint32_t expiry, int64_t away)

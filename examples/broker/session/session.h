@@ -28,7 +28,9 @@
  * the process ended has all of its time, or has ended if its expiry is 0.
  *
  * `clean` says that a session was made with expiry 0: it ends with its connection and is never in
- * the store. `connection` is NULL in AWAY and ENDED, `waiting` is the newcomer in LEAVING, `ended`
+ * the store. With an access file a session is its user's, too: a client that comes back by another
+ * name gets a new session, since what was subscribed, or waits, by the rights of one user is not
+ * another user's. `connection` is NULL in AWAY and ENDED, `waiting` is the newcomer in LEAVING, `ended`
  * says ENDED. All this changes under the session's own baton.
  *
  * The steps of a CONNECT (join.h), each one a task that submits the next:
@@ -96,6 +98,7 @@
 #include <baton/stats.h>
 #include <baton/timer.h>
 
+#include "common/access.h"
 #include "session/inflight.h"
 #include "net/message.h"
 #include "mqtt/names.h"
@@ -119,6 +122,7 @@ struct session {
 	uint64_t id;         /* in the store; 0: it is not kept there */
 	uint64_t identity;   /* of its client id: what "no local" compares */
 	uint32_t references; /* atomic */
+	uint16_t user_size;  /* of the user name; 0: it has none */
 	bool clean;
 
 	/* Under the session's own baton. */
@@ -163,11 +167,25 @@ struct session {
 	struct baton_task finaliser;
 	struct request *end_request; /* the request that ends all subscriptions */
 	struct slice client_id;
-	char text[];
+	char text[]; /* the client id, then the user name */
 };
 
 /* The caller gets one reference. NULL: no memory. */
-struct session *session_create(struct clients *clients, struct slice client_id, bool clean);
+struct session *session_create(struct clients *clients, const struct access_client *client,
+                               bool clean);
+
+static inline struct slice session_user(const struct session *session)
+{
+	return (struct slice){session->text + session->client_id.size, session->user_size};
+}
+
+static inline struct access_client session_client(const struct session *session)
+{
+	return (struct access_client){session_user(session), session->client_id};
+}
+
+/* Any thread: may the session's client do that with the topic? */
+bool session_may(const struct session *session, enum access_right right, struct slice topic);
 
 /*
  * At the start of the broker: a session of an earlier run, which waits for its client. `expiry`,

@@ -52,6 +52,8 @@ static const char *const upgrades[] = {
 	" due INTEGER NOT NULL, delay INTEGER NOT NULL, qos INTEGER NOT NULL,"
 	" retain INTEGER NOT NULL, expiry INTEGER NOT NULL, topic BLOB NOT NULL,"
 	" payload BLOB NOT NULL, properties BLOB NOT NULL);",
+	/* The user name of a session's client; empty: it has none. */
+	"ALTER TABLE sessions ADD COLUMN user BLOB NOT NULL DEFAULT x'';",
 };
 
 #define DATABASE_VERSION (int)(sizeof(upgrades) / sizeof(*upgrades))
@@ -62,8 +64,8 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 	[DATABASE_ROLLBACK] = "ROLLBACK",
 	[DATABASE_FREE_PAGES] = "PRAGMA freelist_count",
 	[DATABASE_COMPACT] = "PRAGMA incremental_vacuum(64)",
-	[DATABASE_ADD_SESSION] = "REPLACE INTO sessions (id, expiry, away, kind, client)"
-				 " VALUES (?1, ?2, ?3, ?4, ?8)",
+	[DATABASE_ADD_SESSION] = "REPLACE INTO sessions (id, expiry, away, kind, client, user)"
+				 " VALUES (?1, ?2, ?3, ?4, ?8, ?9)",
 	[DATABASE_SESSION_AWAY] = "UPDATE sessions SET expiry = ?2, away = ?3 WHERE id = ?1",
 	[DATABASE_END_SESSION] = "DELETE FROM sessions WHERE id = ?1",
 	[DATABASE_END_SUBSCRIPTIONS] = "DELETE FROM subscriptions WHERE session = ?1",
@@ -102,7 +104,7 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 			       " ifnull((SELECT max(row) FROM queue), 0),"
 			       " ifnull((SELECT max(id) FROM wills), 0))",
 	[DATABASE_READ_SESSIONS] =
-		"SELECT id, expiry, away, kind, client FROM sessions ORDER BY id",
+		"SELECT id, expiry, away, kind, client, user FROM sessions ORDER BY id",
 	[DATABASE_READ_SUBSCRIPTIONS] = "SELECT session, qos, options, identifier, filter"
 					" FROM subscriptions ORDER BY session",
 	[DATABASE_READ_MESSAGES] =

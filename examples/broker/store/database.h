@@ -24,7 +24,7 @@ enum database_statement {
 	DATABASE_ROLLBACK,
 	DATABASE_FREE_PAGES,
 	DATABASE_COMPACT,
-	DATABASE_ADD_SESSION,  /* id, expiry, away, kind; client id */
+	DATABASE_ADD_SESSION,  /* id, expiry, away, kind; client id, user name */
 	DATABASE_SESSION_AWAY, /* id, expiry, away */
 	DATABASE_END_SESSION,  /* id; as the next three */
 	DATABASE_END_SUBSCRIPTIONS,
