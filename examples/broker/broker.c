@@ -138,6 +138,7 @@ void broker_deinit(struct broker *broker, int status)
 	net_deinit(net);
 	clients_deinit(&broker->clients);
 	table_deinit(&broker->table);
+	rights_deinit(&env->rights);
 	store_destroy(env->store);
 	env_board_stop(env);
 	must(baton_pool_destroy(env->pool), "free the pool");

@@ -193,6 +193,8 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 		return publish_refuse(connection, &packet, WHY_OWN_TOPIC);
 	}
 	status = publish(connection, &packet);
+	if (status == -EACCES)
+		return publish_refuse(connection, &packet, WHY_ACCESS);
 	if (status < 0 && packet.qos == 2)
 		received_remove(&connection->session->received, packet.packet_id);
 	return status;
@@ -369,9 +371,7 @@ static void protocol_closing(struct connection *connection)
 
 static void protocol_closed(struct connection *connection)
 {
-	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
-		if (connection->topics[i] != NULL)
-			topic_unuse(connection->topics[i]);
+	publisher_forget(connection);
 	if (connection->session != NULL)
 		session_leave(connection->session, connection->attempted, connection->expiry,
 		              connection->greeted && !connection->will_void);
@@ -386,5 +386,6 @@ const struct net_calls protocol_calls = {
 	.drained = session_drained,
 	.client_id = protocol_client_id,
 	.closing = protocol_closing,
+	.ruled = publisher_forget,
 	.closed = protocol_closed,
 };

@@ -10,6 +10,7 @@
 
 #include "broker.h"
 #include "common/hash.h"
+#include "common/log.h"
 #include "common/why.h"
 #include "net/connection.h"
 #include "net/loop.h"
@@ -23,6 +24,7 @@ struct look_up {
 	struct baton_task found;
 	struct connection *connection; /* charged */
 	struct message *message;
+	bool outdated; /* there are new access rules since the client was found to have the right */
 };
 
 /* The message's place in the connection's table of the topics that it has looked up last. */
@@ -68,6 +70,8 @@ static int publisher_run_found(struct baton_task *task)
 		connection_fail(connection, WHY_NO_MEMORY); /* before the answer is freed */
 		message_release(message, MESSAGE_REFERENCE + MESSAGE_HOP);
 	}
+	if (look_up->outdated)
+		publisher_forget(connection);
 	free(look_up);
 	connection_go_on(connection);
 	connection_release(connection, CONNECTION_REFERENCE);
@@ -94,12 +98,39 @@ static int publisher_look_up(struct connection *connection, struct message *mess
 	}
 	look_up->connection = connection;
 	look_up->message = message;
+	look_up->outdated = false;
 	connection_charge_more(connection, CONNECTION_REFERENCE);
 	connection_hold(connection, look_up);
 	baton_task_init(&look_up->found, publisher_run_found, NULL);
 	baton_continuation_task(&look_up->then, &connection->resource, &look_up->found);
 	baton_future_then(&look_up->request.future, &look_up->then);
 	return 0;
+}
+
+/* May the client write to the message's topic? The log is told of its first that it may not. */
+static bool publisher_may(struct connection *connection, const struct message *message)
+{
+	const struct slice topic = message->publish.topic;
+
+	if (session_may(connection->session, ACCESS_WRITE, topic))
+		return true;
+	if (!connection->told_access)
+		log_event(LOG_LEVEL_WARNING, "publish_refused",
+		          log_slice("client", connection->session->client_id),
+		          log_slice("topic", topic), log_text("reason", why_text(WHY_ACCESS)));
+	connection->told_access = true;
+	return false;
+}
+
+void publisher_forget(struct connection *connection)
+{
+	for (size_t i = 0; i < CONNECTION_TOPICS; i++) {
+		if (connection->topics[i] != NULL)
+			topic_unuse(connection->topics[i]);
+		connection->topics[i] = NULL;
+	}
+	if (connection->look_up != NULL)
+		connection->look_up->outdated = true;
 }
 
 int publisher_pass(struct connection *connection, struct message *message)
@@ -109,7 +140,10 @@ int publisher_pass(struct connection *connection, struct message *message)
 
 	message->sender = connection->session->identity;
 	if (use == NULL || !names_equal(use->topic->name, message->publish.topic)) {
-		status = table_find(&broker_of(connection)->table, message->publish.topic, &use);
+		status = publisher_may(connection, message)
+		                 ? table_find(&broker_of(connection)->table, message->publish.topic,
+		                              &use)
+		                 : -EACCES;
 		if (status == -ENOENT)
 			return publisher_look_up(connection, message);
 		if (status == 0)

@@ -12,6 +12,7 @@
 /* What the files hold: read, and not in use yet. */
 struct contents {
 	struct password_list *passwords;
+	struct access *access;
 	struct ssl_ctx_st *tls;
 	struct log_target *log;
 };
@@ -31,6 +32,7 @@ static unsigned int levels_of(const struct broker_options *options)
 static void contents_drop(struct contents *contents)
 {
 	password_list_destroy(contents->passwords);
+	access_destroy(contents->access);
 	tls_release(contents->tls);
 	log_target_close(contents->log);
 }
@@ -43,6 +45,10 @@ static int contents_read(struct contents *contents, const struct broker_options 
 	*contents = (struct contents){0};
 	if (options->password_file != NULL)
 		status = passwords_read(options->password_file, &contents->passwords);
+	if (options->access_file != NULL) {
+		next = rights_read(options->access_file, &contents->access);
+		status = status != 0 ? status : next;
+	}
 	if (options->tls_cert != NULL) {
 		next = tls_load(options->tls_cert, options->tls_key, &contents->tls);
 		status = status != 0 ? status : next;
@@ -63,6 +69,20 @@ static void use_passwords(struct broker *broker, struct password_list *list)
 	vouchers_release(vouchers);
 }
 
+/* New rules come first: an audience found anew, and a table filled anew, are by these. */
+static void use_access(struct broker *broker, struct access *access)
+{
+	rights_use(&broker->env.rights, access);
+	if (broker->env.options.password_file == NULL)
+		log_event(LOG_LEVEL_WARNING, "names_unproved",
+		          log_text("file", broker->env.options.access_file),
+		          log_text("reason", "without a password file a user name is the client's "
+		                             "word alone"));
+	matcher_renew(&broker->table.matcher);
+	for (unsigned int i = 0; i < broker->net.loops_running; i++)
+		loop_use_rules(&broker->net.loops[i]);
+}
+
 static void use_tls(struct broker *broker, struct ssl_ctx_st *tls)
 {
 	for (unsigned int i = 0; i < broker->net.loops_running; i++)
@@ -77,6 +97,8 @@ static void contents_use(struct contents *contents, struct broker *broker)
 	log_use(contents->log);
 	if (contents->passwords != NULL)
 		use_passwords(broker, contents->passwords);
+	if (contents->access != NULL)
+		use_access(broker, contents->access);
 	if (contents->tls != NULL)
 		use_tls(broker, contents->tls);
 }
@@ -116,9 +138,13 @@ static bool regular(const char *path)
 
 static bool all_regular(const struct broker_options *options)
 {
-	const bool passwords = regular(options->password_file), cert = regular(options->tls_cert);
+	const char *const paths[] = {options->password_file, options->access_file,
+	                             options->tls_cert, options->tls_key};
+	bool all = true;
 
-	return regular(options->tls_key) && passwords && cert;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		all = regular(paths[i]) && all;
+	return all;
 }
 
 static void say_error(const char *line)

@@ -56,6 +56,10 @@ const struct option_row option_table[] = {
 	{"allow-anonymous", "allow_anonymous", FLAG(limits.anonymous), LIVE,
 	 .help = "also who gives no user name. Without a password file, and where this is not "
 	         "given, everybody may, if the host is this one alone"},
+	{"access-file", "acl_file", TEXT(access_file), LIVE, .value = "FILE",
+	 .help = "who may read and write which topics: lines `user NAME`, `topic "
+	         "[read|write|readwrite|deny] FILTER`, `pattern ...` with %u and %c in the "
+	         "filter"},
 	{"max-logins", "max_logins", NUMBER(SIZE, logins_max, 1, 1 << 20, "1000"), .value = "N",
 	 .help = "passwords that wait to be checked; beyond, of the address with the most the "
 	         "newest is refused"},
@@ -191,7 +195,6 @@ const size_t option_rows = sizeof(option_table) / sizeof(option_table[0]);
 
 /* Keys of mosquitto's that have no row; `*` stands for any end. */
 static const char *const missing[][2] = {
-	{"acl_file", "use `deny_subscribe`"},
 	{"allow_duplicate_messages", "a client gets a message once, as with `false`"},
 	{"allow_zero_length_clientid", "it is always allowed"},
 	{"auth_opt_*", "there are no plugins"},
@@ -203,7 +206,7 @@ static const char *const missing[][2] = {
 	{"bind_interface", "use `bind_address`"},
 	{"cafile", "there are no client certificates"},
 	{"capath", "there are no client certificates"},
-	{"check_retain_source", "there is no access list"},
+	{"check_retain_source", "who may write is judged when a message comes"},
 	{"ciphers", "OpenSSL's defaults hold"},
 	{"ciphers_tls1.3", "OpenSSL's defaults hold"},
 	{"clientid_prefixes", "there is nothing like it"},

@@ -73,6 +73,7 @@ struct broker_options {
 	char *board; /* a file; "-": memory; NULL: none */
 	/* The main thread's: a reload changes them. */
 	char *password_file; /* NULL: none */
+	char *access_file;   /* NULL: none */
 	char *tls_cert;      /* NULL: no TLS */
 	char *tls_key;
 	char *log_level;

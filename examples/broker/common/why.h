@@ -58,6 +58,7 @@
 	WHY(SHUTDOWN, 0, REASON_SHUTTING_DOWN, "the broker ends")                                  \
 	/* refused */                                                                              \
 	WHY(DENIED, 0, REASON_NOT_AUTHORIZED, "--deny-subscribe")                                  \
+	WHY(ACCESS, 0, REASON_NOT_AUTHORIZED, "the access file does not allow it")                 \
 	WHY(SHARED, 0, REASON_SHARED_UNSUPPORTED, "shared subscriptions are not supported")        \
 	WHY(MAX_FILTERS, 0, REASON_QUOTA, "more than --max-filters")                               \
 	WHY(MAX_FILTER_BYTES, 0, REASON_QUOTA, "more than --max-filter-bytes")                     \

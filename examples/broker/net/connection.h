@@ -109,6 +109,7 @@ struct connection {
 	struct session_acks *acks;                   /* read in this turn */
 	uint64_t voucher; /* of the password that let it in; 0: none, see vouchers.h */
 	bool told_own;    /* the log was told of a message to $SYS */
+	bool told_access; /* and of a message that the access file does not allow */
 
 	/* answers.c, output.c. */
 	struct packet *answers; /* acknowledgements of its PUBLISHes, in their order: answers.c */

@@ -215,6 +215,31 @@ void loop_use_vouchers(struct loop *loop, struct vouchers *vouchers)
 	hop(&loop->resource, &change->task, loop_run_change_vouchers, "change the passwords");
 }
 
+struct change_rules {
+	struct baton_task task;
+	struct loop *loop;
+};
+
+static int loop_run_change_rules(struct baton_task *task)
+{
+	struct change_rules *change = baton_container_of(task, struct change_rules, task);
+	struct loop *loop = change->loop;
+
+	free(change);
+	for (struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next)
+		loop->calls->ruled(connection);
+	return 0;
+}
+
+void loop_use_rules(struct loop *loop)
+{
+	struct change_rules *change = must_alloc(sizeof(*change));
+
+	change->loop = loop;
+	hop(&loop->resource, &change->task, loop_run_change_rules, "change the access rules");
+}
+
 /* "loop-0", the name of the thread and of its resource; the pool's threads are "broker-0" ... */
 #define LOOP_NAME_SIZE 16
 

@@ -99,6 +99,9 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);
  */
 void loop_use_vouchers(struct loop *loop, struct vouchers *vouchers);
 
+/* Any thread: there are new access rules. Tells each connection. */
+void loop_use_rules(struct loop *loop);
+
 /*
  * Any thread, once for each loop. The loop reads no more. When the messages that have come are with
  * their subscribers on all loops, the loop closes each connection whose output is written, and at

@@ -35,6 +35,9 @@ struct net_calls {
 	/* The connection begins to close. */
 	void (*closing)(struct connection *connection);
 
+	/* The access rules have changed. */
+	void (*ruled)(struct connection *connection);
+
 	/* The socket is closed: gives back what the layers above have put into the connection. */
 	void (*closed)(struct connection *connection);
 };

@@ -174,10 +174,23 @@ static bool audience_seal_identifiers(struct audience *audience)
 		audience_seal_entry(all, &audience->entries[i]);
 	free(all->links);
 	all->links = NULL;
-	bytes = realloc(all->bytes, all->size);
+	bytes = all->size > 0 ? realloc(all->bytes, all->size) : NULL;
 	if (bytes != NULL) /* else it stays as large as it is */
 		all->bytes = bytes;
 	return true;
+}
+
+void audience_keep(struct audience *audience,
+                   bool (*keep)(const struct session *session, void *arg), void *arg)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < audience->count; i++)
+		if (keep(audience->entries[i].session, arg))
+			audience->entries[kept++] = audience->entries[i];
+	audience->count = kept;
+	if (kept == 0)
+		audience_clear(audience);
 }
 
 bool audience_seal(struct audience *audience)

@@ -70,6 +70,10 @@ struct audience {
 bool audience_add(struct audience *audience, struct session *session,
                   union subscription_options options);
 
+/* Takes out the sessions that `keep` does not want. The audience must be sealed next. */
+void audience_keep(struct audience *audience,
+                   bool (*keep)(const struct session *session, void *arg), void *arg);
+
 /* Frees the memory that only adding needs. False: no memory. No session is added any more. */
 bool audience_seal(struct audience *audience);
 

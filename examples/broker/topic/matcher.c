@@ -181,6 +181,20 @@ static int matcher_run_apply(struct baton_task *task)
 	return 0;
 }
 
+static void *matcher_run_renew(void *arg)
+{
+	struct matcher *matcher = arg;
+
+	/* Release: the new rules are in force; pairs with matcher_generation(). */
+	store_release(&matcher->generation, matcher->generation + 1);
+	return NULL;
+}
+
+void matcher_renew(struct matcher *matcher)
+{
+	must(baton_call(&matcher->resource, matcher_run_renew, matcher, NULL), "new access rules");
+}
+
 void matcher_apply(struct matcher *matcher, struct request *request)
 {
 	hop(&matcher->resource, &request->task, matcher_run_apply, "apply a request");
@@ -188,7 +202,8 @@ void matcher_apply(struct matcher *matcher, struct request *request)
 
 uint64_t matcher_generation(const struct matcher *matcher)
 {
-	/* Acquire: a reader of this generation finds no subscription that was taken out before. */
+	/* Acquire: a reader of this generation finds no subscription that was taken out before, and
+	 * the access rules that this generation is for, or newer ones. */
 	return load_acquire(&matcher->generation);
 }
 
@@ -272,6 +287,11 @@ static void matcher_walk(struct matcher_look *look, struct slice topic,
 	}
 }
 
+static bool matcher_may_read(const struct session *session, void *topic)
+{
+	return session_may(session, ACCESS_READ, *(const struct slice *)topic);
+}
+
 int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told,
                 struct audience *audience, size_t *work)
 {
@@ -288,6 +308,10 @@ int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told
 	look.wild = topic.bytes[0] != '$';
 	must(baton_epoch_enter(), "read the subscription tree");
 	matcher_walk(&look, topic, places);
+	if (matcher->env->rights.limited) {
+		look.work += audience->count;
+		audience_keep(audience, matcher_may_read, &topic);
+	}
 	if (!audience_seal(audience) || look.failed) {
 		audience_clear(audience);
 		look.failed = true;

@@ -10,7 +10,7 @@
  * at its front, and unlinked likewise, so that a reader always comes to its end.
  *
  * A subscription counts for a topic when the topic was told of it (`pass`, see topic.h).
- * `generation` changes whenever subscriptions were taken out.
+ * `generation` changes whenever subscriptions were taken out, or the access rules have changed.
  */
 #ifndef BROKER_MATCHER_H
 #define BROKER_MATCHER_H
@@ -65,14 +65,17 @@ void matcher_apply(struct matcher *matcher, struct request *request);
 void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
                      union subscription_options options);
 
-/* The generation, which changes when subscriptions were taken out. Any thread. */
+/* There are new access rules: has each topic find its audience anew. Waits for the tree. */
+void matcher_renew(struct matcher *matcher);
+
+/* The generation, which changes when a topic's audience may have got smaller. Any thread. */
 uint64_t matcher_generation(const struct matcher *matcher);
 
 /*
  * Adds to an empty audience each session with a subscription that matches the topic and whose pass
- * is at most `told`, takes a reference on the session, and seals the audience. `work`: the number
- * of nodes and subscriptions looked at. Any thread; never waits. Errors: -ENOMEM; then the audience
- * is empty.
+ * is at most `told`, if its client may read the topic. Takes a reference on the session, and seals
+ * the audience. `work`: the number of nodes, subscriptions and rights looked at. Any thread; never
+ * waits. Errors: -ENOMEM; then the audience is empty.
  */
 int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told,
                 struct audience *audience, size_t *work);

@@ -151,7 +151,8 @@ void retained_send(const struct topic *topic, const struct topic_tell *tell)
 	uint8_t qos;
 
 	if (message == NULL || !tell->retained ||
-	    (options.no_local && message->sender == tell->session->identity))
+	    (options.no_local && message->sender == tell->session->identity) ||
+	    !session_may(tell->session, ACCESS_READ, topic->name))
 		return;
 	qos = message->publish.qos < options.qos ? message->publish.qos : (uint8_t)options.qos;
 	if (options.identifier != 0)

@@ -195,3 +195,33 @@ Test(audience, without_identifiers_takes_16_bytes_for_each, .timeout = 5)
 	cr_assert_eq(audience_memory(&audience), 16000);
 	audience_clear(&audience);
 }
+
+static bool keep_each_nth(const struct session *session, void *arg)
+{
+	const size_t n = *(const size_t *)arg;
+
+	return n != 0 && (size_t)((const char *)(const void *)session - sessions) % n == 0;
+}
+
+/* 0: none of them. The second has an identifier. */
+Test(audience, keeps_whom_it_is_told_to_keep, .timeout = 5)
+{
+	for (size_t n = 0; n < 4; n++)
+		for (size_t count = 0; count < 20; count++) {
+			const size_t kept = n == 0 ? 0 : (count + n - 1) / n;
+			struct audience audience = {0};
+			size_t arg = n;
+
+			for (size_t i = 0; i < count; i++)
+				cr_assert(add_with(&audience, i, i == 1 ? 7 : 0, false));
+			audience_keep(&audience, keep_each_nth, &arg);
+			cr_assert(audience_seal(&audience));
+			cr_assert_eq(audience.count, kept, "%zu of %zu", n, count);
+			cr_assert_eq(audience.capacity, kept);
+			for (size_t i = 0; i < kept; i++)
+				cr_assert_eq(audience.entries[i].session, session_at(i * n));
+			if (n == 1 && kept > 1)
+				cr_identified(&audience, 1, false, "\x0b\x07", 2);
+			audience_clear(&audience);
+		}
+}
