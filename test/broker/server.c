@@ -156,6 +156,7 @@ static const char *const translation[][2] = {
 	{"--max-queued", "max_queued_messages"},
 	{"--max-inflight", "max_inflight_messages"},
 	{"--password-file", "password_file"},
+	{"--access-file", "acl_file"},
 	{"--tls-cert", "certfile"},
 	{"--tls-key", "keyfile"},
 };

@@ -19,7 +19,7 @@ STORY(help_tells_every_option, .mosquitto = "has other options")
 		"--tls-cert",      "--tls-key",        "--stats-interval",   "--log-level",
 		"--password-file", "mosquitto_sub",    "mosquitto_pub",      "--tls-port",
 		"--max-sessions",  "--session-expiry", "--max-queued-total", "--max-connect",
-		"--max-strangers", "--max-logins",
+		"--max-strangers", "--max-logins",     "--access-file",
 	};
 	int status;
 	const char *said = server_run(5, "--help", &status);
