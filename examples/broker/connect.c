@@ -7,6 +7,7 @@
 #include "broker.h"
 #include "common/log.h"
 #include "common/why.h"
+#include "login.h"
 #include "net/connection.h"
 #include "session/join.h"
 #include "session/will.h"
@@ -114,7 +115,8 @@ int connect_handle(struct connection *connection, const struct codec_frame *fram
 		.version = (uint8_t)connect.version,
 		.clean_start = connect.clean,
 	};
-	client = (struct access_client){.user = connect.user_name, .id = connect.client_id};
+	client = (struct access_client){.user = login_user(connection, &connect),
+	                                .id = connect.client_id};
 	connect_keep_alive(connection, &connect, &terms);
 	status = connect_will(connection, &connect, &terms.will);
 	if (status == 0)

@@ -228,13 +228,34 @@ static int login_start(struct connection *connection, struct slice user, struct 
 	return 0;
 }
 
+/* As tls_identity(); 0 also where a certificate is nobody's name. */
+static int login_identity(struct connection *connection, struct slice *name)
+{
+	return connection->loop->env->options.identity && connection->tls != NULL
+	               ? tls_identity(connection->tls, name)
+	               : 0;
+}
+
+struct slice login_user(struct connection *connection, const struct codec_connect *connect)
+{
+	struct slice name;
+
+	return login_identity(connection, &name) == 1 ? name : connect->user_name;
+}
+
 int login_begin(struct connection *connection, const struct codec_frame *frame)
 {
 	const bool anonymous = limit_of(connection->loop->env, anonymous);
 	struct codec_connect connect;
+	struct slice name;
+	int identity;
 
 	if (connect_decode(connection, frame, &connect) != 0)
 		return login_admit(connection); /* connect.c finds what is wrong with it */
+	identity = login_identity(connection, &name);
+	if (identity != 0)
+		return identity == 1 ? login_admit(connection)
+		                     : login_refuse(connection, WHY_IDENTITY);
 	if (connect.user_name.bytes == NULL || connection->loop->vouchers == NULL)
 		return anonymous ? login_admit(connection)
 		                 : login_refuse(connection, WHY_ANONYMOUS);

@@ -51,6 +51,12 @@ void logins_deinit(struct logins *logins);
  */
 int login_begin(struct connection *connection, const struct codec_frame *frame);
 
+/*
+ * The user name of a client that is let in: with --use-identity-as-username that in its
+ * certificate, if it has one; else the one in its CONNECT.
+ */
+struct slice login_user(struct connection *connection, const struct codec_connect *connect);
+
 /* The connection of the log-in closes. */
 void login_leave(struct login *login);
 

@@ -50,7 +50,13 @@ static int contents_read(struct contents *contents, const struct broker_options 
 		status = status != 0 ? status : next;
 	}
 	if (options->tls_cert != NULL) {
-		next = tls_load(options->tls_cert, options->tls_key, &contents->tls);
+		const struct tls_files files = {.cert = options->tls_cert,
+		                                .key = options->tls_key,
+		                                .ca = options->tls_ca,
+		                                .crl = options->tls_crl,
+		                                .required = options->certificate_required};
+
+		next = tls_load(&files, &contents->tls);
 		status = status != 0 ? status : next;
 	}
 	next = log_target_open(options->log_places, options->log_file, &contents->log);
@@ -69,15 +75,28 @@ static void use_passwords(struct broker *broker, struct password_list *list)
 	vouchers_release(vouchers);
 }
 
+/* Is the user name of each client, on all listeners, more than its word? */
+static bool names_proved(const struct broker_options *options)
+{
+	bool proved = options->identity && options->certificate_required;
+
+	for (size_t i = 0; i < options->listeners_count; i++)
+		proved = proved && options->listeners[i].tls;
+	return proved || options->password_file != NULL;
+}
+
 /* New rules come first: an audience found anew, and a table filled anew, are by these. */
 static void use_access(struct broker *broker, struct access *access)
 {
 	rights_use(&broker->env.rights, access);
-	if (broker->env.options.password_file == NULL)
-		log_event(LOG_LEVEL_WARNING, "names_unproved",
-		          log_text("file", broker->env.options.access_file),
-		          log_text("reason", "without a password file a user name is the client's "
-		                             "word alone"));
+	if (!names_proved(&broker->env.options))
+		log_event(
+			LOG_LEVEL_WARNING, "names_unproved",
+			log_text("file", broker->env.options.access_file),
+			log_text(
+				"reason",
+				"without a password file or certificates a user name is the client's "
+				"word alone"));
 	matcher_renew(&broker->table.matcher);
 	for (unsigned int i = 0; i < broker->net.loops_running; i++)
 		loop_use_rules(&broker->net.loops[i]);
@@ -139,7 +158,8 @@ static bool regular(const char *path)
 static bool all_regular(const struct broker_options *options)
 {
 	const char *const paths[] = {options->password_file, options->access_file,
-	                             options->tls_cert, options->tls_key};
+	                             options->tls_cert,      options->tls_key,
+	                             options->tls_ca,        options->tls_crl};
 	bool all = true;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)

@@ -145,6 +145,13 @@ static void check_listeners(struct reading *reading, struct broker_options *opti
 	if (tls != (options->tls_key != NULL))
 		option_complain(reading, 0,
 		                "--tls-cert (certfile) and --tls-key (keyfile) need each other");
+	if (options->tls_ca != NULL && !tls)
+		option_complain(reading, 0, "--tls-ca (cafile) needs --tls-cert (certfile)");
+	if (options->tls_ca == NULL &&
+	    (options->tls_crl != NULL || options->certificate_required || options->identity))
+		option_complain(reading, 0,
+		                "--tls-crl (crlfile), --require-certificate and "
+		                "--use-identity-as-username need --tls-ca (cafile)");
 	for (size_t i = 0; i < options->listeners_count; i++)
 		options->listeners[i].tls = check_section(reading, options, i + 1);
 	if (!several || option_given(reading, "port") != NULL ||

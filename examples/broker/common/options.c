@@ -30,7 +30,7 @@ static const char help_last[] =
 	"\n"
 	"BYTES may end in K, M or G. SIGINT and SIGTERM end the broker; a second one, half a\n"
 	"second later or more, kills it, whatever waits. SIGHUP makes it read again FILE of\n"
-	"--config, the password file, the access file and the certificate.\n"
+	"--config, the password file, the access file and the files of TLS.\n"
 	"\n"
 	"  broker --stats &\n"
 	"  mosquitto_sub -v -t 'news/#' &\n"

@@ -67,6 +67,8 @@ struct broker_options {
 	struct slice *denied;     /* filters that are refused, and all filters that they cover */
 	size_t denied_count;
 	bool local; /* nobody said who may come: everybody, from this machine alone */
+	bool certificate_required; /* of clients, by TLS */
+	bool identity;             /* its common name is the client's user name */
 	bool stats;
 	char *store; /* a file; NULL: none */
 	char *durability;
@@ -76,6 +78,8 @@ struct broker_options {
 	char *access_file;   /* NULL: none */
 	char *tls_cert;      /* NULL: no TLS */
 	char *tls_key;
+	char *tls_ca;  /* NULL: clients are not asked for certificates */
+	char *tls_crl; /* NULL: none */
 	char *log_level;
 	unsigned int log_types; /* bits: the levels, "none", "all"; 0: not given, see `log_level` */
 	unsigned int log_places;     /* bits of enum log_place; 0: not given */

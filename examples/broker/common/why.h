@@ -20,6 +20,9 @@
 	WHY(MAX_LOGINS, 3, REASON_BUSY, "more than --max-logins wait")                             \
 	WHY(FILE_CHANGED, 0, REASON_NOT_AUTHORIZED,                                                \
 	    "the password file has no such user and password any more")                            \
+	WHY(IDENTITY, 5, REASON_NOT_AUTHORIZED,                                                    \
+	    "its certificate has no common name that can be a user name")                          \
+	WHY(CERTIFICATE, 0, REASON_NOT_AUTHORIZED, "its certificate is not accepted any more")     \
 	WHY(VERSION, 1, REASON_VERSION, "another version of MQTT")                                 \
 	WHY(PROTOCOL, 0, 0, "another protocol than MQTT")                                          \
 	WHY(NO_ID, 2, REASON_CLIENT_ID, "no client id, but a session to keep")                     \

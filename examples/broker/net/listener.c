@@ -109,7 +109,8 @@ static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls
 static int listeners_open(struct listeners *all, uv_loop_t *uv,
                           const struct broker_listener *wanted)
 {
-	const bool local = all->net->env->options.local;
+	const struct broker_options *options = &all->net->env->options;
+	const bool local = options->local && !(wanted->tls && options->certificate_required);
 	int fds[LISTENERS_MAX], status = 0;
 	const int count =
 		address_listen(wanted->host, wanted->port, fds, LISTENERS_MAX - all->count);
@@ -118,7 +119,8 @@ static int listeners_open(struct listeners *all, uv_loop_t *uv,
 		if (status == 0 && local && !address_local(fds[i])) {
 			fprintf(stderr,
 			        "broker: %s is open to everybody who can reach it: give "
-			        "--password-file, or --allow-anonymous\n",
+			        "--password-file, --require-certificate (with TLS), or "
+			        "--allow-anonymous\n",
 			        wanted->host != NULL ? wanted->host : "a listener without host");
 			status = -EACCES;
 		}

@@ -16,6 +16,7 @@
 #include "common/why.h"
 #include "net/connection.h"
 #include "net/net.h"
+#include "net/recheck.h"
 #include "net/visit.h"
 
 /* The descriptor only wakes the loop; the tasks run in loop_turn(). */
@@ -165,10 +166,15 @@ struct change_tls {
 static int loop_run_change_tls(struct baton_task *task)
 {
 	struct change_tls *change = baton_container_of(task, struct change_tls, task);
+	struct loop *loop = change->loop;
 
-	tls_release(change->loop->tls);
-	change->loop->tls = change->tls;
+	const bool again = loop->tls != NULL;
+
+	tls_release(loop->tls);
+	loop->tls = change->tls;
 	free(change);
+	if (again && tls_asks(loop->tls))
+		recheck_clients(loop);
 	return 0;
 }
 

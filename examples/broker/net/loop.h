@@ -68,7 +68,7 @@ struct loop {
 	bool quiet;      /* the loop stops, and no message of its clients is on its way */
 	bool quiet_seen; /* at the last look all loops were quiet */
 	uint64_t stop_by;
-	struct ssl_ctx_st *tls;    /* for new TLS connections */
+	struct ssl_ctx_st *tls;    /* for new TLS connections; NULL: none yet, or no TLS */
 	struct vouchers *vouchers; /* of the password file, as of the last loop_use_vouchers() */
 	struct connection *connections;
 	struct connection *dirty;
@@ -90,7 +90,10 @@ int loop_start(struct loop *loop, struct net *net);
  */
 int loop_accept(struct loop *loop, int fd, bool tls);
 
-/* Any thread: new connections use this certificate from now on. Takes a reference of its own. */
+/*
+ * Any thread: new connections use these TLS settings from now on. Takes a reference of its own.
+ * Clients whose certificates they do not accept are closed, if certificates are asked for.
+ */
 void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);
 
 /*

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,11 @@
 #include <openssl/buffer.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 
 #include "common/log.h"
+#include "common/must.h"
 
 /* More bytes than are ever encrypted before the socket takes them, and more than the stream itself
  * answers to one reading. */
@@ -26,6 +30,13 @@ struct tls {
 	BIO *out;
 	size_t taken; /* bytes of `out` that were written */
 	const char *reason;
+	unsigned char *identity; /* of OpenSSL's memory; NULL: not looked at yet */
+	size_t identity_size;
+};
+
+struct tls_proof {
+	X509 *certificate;
+	STACK_OF(X509) * chain;
 };
 
 /* The first error names what is wrong with the file; later ones come from the callers. */
@@ -52,10 +63,48 @@ static int tls_no_phrase(char *phrase, int size, int writing, void *path)
 	return -1;
 }
 
-int tls_load(const char *cert, const char *key, struct ssl_ctx_st **context)
+static int tls_load_own(SSL_CTX *context, const struct tls_files *files)
+{
+	SSL_CTX_set_default_passwd_cb(context, tls_no_phrase);
+	SSL_CTX_set_default_passwd_cb_userdata(context, (void *)files->key);
+	if (SSL_CTX_use_certificate_chain_file(context, files->cert) != 1)
+		return tls_complain(files->cert, "no certificate");
+	if (SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) != 1)
+		return tls_complain(files->key, "no private key for that certificate");
+	if (SSL_CTX_check_private_key(context) != 1)
+		return tls_complain(files->key, "not the private key of that certificate");
+	return 0;
+}
+
+/* Clients have certificates. No handshake is a resumption of an earlier one, in which the client's
+ * certificate was accepted by other files. */
+static int tls_load_authorities(SSL_CTX *context, const struct tls_files *files)
+{
+	const int required = files->required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+	X509_STORE *store = SSL_CTX_get_cert_store(context);
+	X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+	STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(files->ca);
+
+	if (names == NULL || SSL_CTX_load_verify_locations(context, files->ca, NULL) != 1) {
+		sk_X509_NAME_pop_free(names, X509_NAME_free);
+		return tls_complain(files->ca, "no certificates of authorities");
+	}
+	SSL_CTX_set_client_CA_list(context, names);
+	if (files->crl != NULL) {
+		if (lookup == NULL || X509_load_crl_file(lookup, files->crl, X509_FILETYPE_PEM) < 1)
+			return tls_complain(files->crl, "no lists of revoked certificates");
+		X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+	}
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | required, NULL);
+	SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+	SSL_CTX_set_num_tickets(context, 0);
+	return 0;
+}
+
+int tls_load(const struct tls_files *files, struct ssl_ctx_st **context)
 {
 	SSL_CTX *made = SSL_CTX_new(TLS_server_method());
-	int status = 0;
+	int status;
 
 	if (made == NULL)
 		return -ENOMEM;
@@ -64,20 +113,21 @@ int tls_load(const char *cert, const char *key, struct ssl_ctx_st **context)
 	/* An idle connection holds no buffers. */
 	SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_default_passwd_cb(made, tls_no_phrase);
-	SSL_CTX_set_default_passwd_cb_userdata(made, (void *)key);
-	if (SSL_CTX_use_certificate_chain_file(made, cert) != 1)
-		status = tls_complain(cert, "no certificate");
-	else if (SSL_CTX_use_PrivateKey_file(made, key, SSL_FILETYPE_PEM) != 1)
-		status = tls_complain(key, "no private key for that certificate");
-	else if (SSL_CTX_check_private_key(made) != 1)
-		status = tls_complain(key, "not the private key of that certificate");
+	ERR_clear_error();
+	status = tls_load_own(made, files);
+	if (status == 0 && files->ca != NULL)
+		status = tls_load_authorities(made, files);
 	if (status != 0) {
 		SSL_CTX_free(made);
 		return status;
 	}
 	*context = made;
 	return 0;
+}
+
+bool tls_asks(const struct ssl_ctx_st *context)
+{
+	return SSL_CTX_get_verify_mode(context) != SSL_VERIFY_NONE;
 }
 
 void tls_reference(struct ssl_ctx_st *context)
@@ -119,7 +169,91 @@ void tls_destroy(struct tls *tls)
 	if (tls == NULL)
 		return;
 	SSL_free(tls->ssl);
+	OPENSSL_free(tls->identity);
 	free(tls);
+}
+
+bool tls_ready(const struct tls *tls)
+{
+	return SSL_is_init_finished(tls->ssl) == 1;
+}
+
+/* The only common name of a certificate; NULL: there is none, or several. */
+static const ASN1_STRING *common_name(const X509 *certificate)
+{
+	const X509_NAME *subject = X509_get_subject_name(certificate);
+	const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+
+	if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0)
+		return NULL;
+	return X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+}
+
+static int tls_identify(struct tls *tls)
+{
+	const X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
+	const ASN1_STRING *name = certificate != NULL ? common_name(certificate) : NULL;
+	struct slice text;
+	int size;
+
+	if (certificate == NULL)
+		return 0;
+	size = name != NULL ? ASN1_STRING_to_UTF8(&tls->identity, name) : -1;
+	ERR_clear_error();
+	text = (struct slice){(char *)tls->identity, size > 0 ? (size_t)size : 0};
+	if (size > 0 && size <= UINT16_MAX && names_utf8_valid(text)) {
+		tls->identity_size = text.size;
+		return 1;
+	}
+	if (size >= 0)
+		OPENSSL_free(tls->identity);
+	tls->identity = NULL;
+	return -EINVAL;
+}
+
+int tls_identity(struct tls *tls, struct slice *name)
+{
+	const int status = tls->identity != NULL ? 1 : tls_identify(tls);
+
+	if (status == 1)
+		*name = (struct slice){(char *)tls->identity, tls->identity_size};
+	return status;
+}
+
+struct tls_proof *tls_prove(const struct tls *tls)
+{
+	X509 *certificate = SSL_get1_peer_certificate(tls->ssl);
+	STACK_OF(X509) *chain = SSL_get_peer_cert_chain(tls->ssl);
+	struct tls_proof *proof;
+
+	if (certificate == NULL)
+		return NULL;
+	proof = must_alloc(sizeof(*proof));
+	proof->certificate = certificate;
+	proof->chain = chain != NULL ? X509_chain_up_ref(chain) : NULL;
+	return proof;
+}
+
+bool tls_proof_holds(const struct tls_proof *proof, struct ssl_ctx_st *context)
+{
+	X509_STORE_CTX *look = X509_STORE_CTX_new();
+	bool holds = false;
+
+	if (look != NULL &&
+	    X509_STORE_CTX_init(look, SSL_CTX_get_cert_store(context), proof->certificate,
+	                        proof->chain) == 1 &&
+	    X509_STORE_CTX_set_default(look, "ssl_client") == 1)
+		holds = X509_verify_cert(look) == 1;
+	X509_STORE_CTX_free(look);
+	ERR_clear_error();
+	return holds;
+}
+
+void tls_proof_free(struct tls_proof *proof)
+{
+	X509_free(proof->certificate);
+	sk_X509_pop_free(proof->chain, X509_free);
+	free(proof);
 }
 
 /* Called when the BIO is empty. Replaces a large buffer: OpenSSL would keep the memory of a burst,
@@ -146,8 +280,12 @@ static int tls_error(struct tls *tls, int result)
 {
 	const int error = SSL_get_error(tls->ssl, result);
 
-	if (error == SSL_ERROR_SSL)
-		tls->reason = ERR_reason_error_string(ERR_peek_error());
+	if (error == SSL_ERROR_SSL) {
+		const long verified = SSL_get_verify_result(tls->ssl);
+
+		tls->reason = verified != X509_V_OK ? X509_verify_cert_error_string(verified)
+		                                    : ERR_reason_error_string(ERR_peek_error());
+	}
 	ERR_clear_error(); /* the queue of errors is the thread's, not the stream's */
 	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
 		return -EAGAIN;

@@ -2,7 +2,8 @@
 /*
  * TLS by OpenSSL, which never sees a socket: a stream takes the bytes that libuv has read and
  * returns the bytes to be written. A connection's stream is used by its loop thread alone. OpenSSL
- * counts the settings (certificate and key), so a connection keeps those that it began with.
+ * counts the settings (certificate, key, and which certificates of clients are accepted), so a
+ * connection keeps those that it began with.
  */
 #ifndef BROKER_TLS_H
 #define BROKER_TLS_H
@@ -10,19 +11,54 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "mqtt/names.h"
+
 struct ssl_ctx_st; /* OpenSSL's SSL_CTX */
 struct tls;
+struct tls_proof;
 
 #define TLS_RECORD_MAX 16384 /* bytes that one record carries */
 
-/* Reads the files, PEM. Errors are logged: -EINVAL, -ENOMEM. */
-int tls_load(const char *cert, const char *key, struct ssl_ctx_st **context);
+/* The files, PEM. */
+struct tls_files {
+	const char *cert; /* the broker's certificate and chain */
+	const char *key;
+	const char
+		*ca; /* clients' certificates must be signed by these; NULL: they are not asked */
+	const char *crl; /* and must not be revoked by these lists; NULL: none */
+	bool required;   /* a client must have a certificate */
+};
+
+/* Reads the files. Errors are logged: -EINVAL, -ENOMEM. */
+int tls_load(const struct tls_files *files, struct ssl_ctx_st **context);
+/* Are clients asked for certificates? */
+bool tls_asks(const struct ssl_ctx_st *context);
+
 void tls_reference(struct ssl_ctx_st *context);
 void tls_release(struct ssl_ctx_st *context); /* may be NULL */
 
 /* Makes the server's end of a new connection. NULL: no memory. */
 struct tls *tls_create(struct ssl_ctx_st *context);
 void tls_destroy(struct tls *tls); /* may be NULL */
+
+/* Has the handshake ended? */
+bool tls_ready(const struct tls *tls);
+
+/*
+ * The common name of the client's certificate, which lives as long as the stream. 1; 0: the client
+ * has no certificate; -EINVAL: there is no name, or more than one, or it is empty or no UTF-8
+ * without NUL.
+ */
+int tls_identity(struct tls *tls, struct slice *name);
+
+/*
+ * What the client's certificate and chain are checked by again, when the settings have changed.
+ * prove: NULL: the client has no certificate. holds: any thread; do the settings accept it? It
+ * verifies signatures, and so takes some time.
+ */
+struct tls_proof *tls_prove(const struct tls *tls);
+bool tls_proof_holds(const struct tls_proof *proof, struct ssl_ctx_st *context);
+void tls_proof_free(struct tls_proof *proof);
 
 /* Takes encrypted bytes that have come from the client. False: no memory. */
 bool tls_feed(struct tls *tls, const void *bytes, size_t size);
