@@ -14,12 +14,33 @@
 STORY(help_tells_every_option, .mosquitto = "has other options")
 {
 	static const char *const options[] = {
-		"--host",          "--port",           "--threads",          "--max-packet",
-		"--max-queued",    "--max-inflight",   "--deny-subscribe",   "--allow-anonymous",
-		"--tls-cert",      "--tls-key",        "--stats-interval",   "--log-level",
-		"--password-file", "mosquitto_sub",    "mosquitto_pub",      "--tls-port",
-		"--max-sessions",  "--session-expiry", "--max-queued-total", "--max-connect",
-		"--max-strangers", "--max-logins",     "--access-file",
+		"--host",
+		"--port",
+		"--threads",
+		"--max-packet",
+		"--max-queued",
+		"--max-inflight",
+		"--deny-subscribe",
+		"--allow-anonymous",
+		"--tls-cert",
+		"--tls-key",
+		"--stats-interval",
+		"--log-level",
+		"--password-file",
+		"mosquitto_sub",
+		"mosquitto_pub",
+		"--tls-port",
+		"--max-sessions",
+		"--session-expiry",
+		"--max-queued-total",
+		"--max-connect",
+		"--max-strangers",
+		"--max-logins",
+		"--access-file",
+		"--tls-ca",
+		"--tls-crl",
+		"--require-certificate",
+		"--use-identity-as-username",
 	};
 	int status;
 	const char *said = server_run(5, "--help", &status);
@@ -49,6 +70,10 @@ STORY(bad_options_are_told, .mosquitto = "has other options")
 	complains("--tls-port 1", "--tls-cert");
 	complains("--port 7 --tls-port 7 --tls-cert x --tls-key x", "the same");
 	complains("--tls-port 1883 --tls-cert x --tls-key x", "the same");
+	complains("--tls-ca x", "--tls-cert");
+	complains("--require-certificate", "--tls-ca");
+	complains("--use-identity-as-username --tls-cert x --tls-key x", "--tls-ca");
+	complains("--tls-crl x --tls-cert x --tls-key x", "--tls-ca");
 	complains("--port 65536", "65536");
 	complains("--port x", "--port");
 	complains("--threads 0", "--threads");

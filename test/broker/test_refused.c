@@ -133,6 +133,8 @@ static const struct row {
 	{WHY_MAX_LOGINS, log_in_often, "CONNECT a clean user=alice password=x", "--max-logins 1",
          true},
 	{WHY_FILE_CHANGED, change_passwords, "a clean user=alice password=secret", "", true},
+	{WHY_IDENTITY, NULL, "the stories of test_certificates.c", "", false},
+	{WHY_CERTIFICATE, NULL, "the stories of test_certificates.c", "", false},
 	{WHY_VERSION, say_first, "CONNECT a clean level=6", "", false},
 	{WHY_PROTOCOL, say_first, "CONNECT a clean name=MQTX", "", false},
 	{WHY_NO_ID, say_first, "CONNECT -", "", false},
