@@ -9,8 +9,8 @@
  *   passwords      a task of their resource replaces the list; a task of each loop the vouchers
  *   access file    a published pointer to its rules (common/rights.h); a task of each loop, and one
  *                  of the subscription tree, so that what was found by the old rules is found anew
- *   TLS            a task of each loop replaces the settings, for new connections; connected clients'
- *                  certificates are checked again (net/recheck.h)
+ *   TLS            a task of each loop replaces the settings, for new connections; certificates of
+ *                  connected clients are checked again (net/recheck.h)
  *   the log        its levels are an atomic word; its writer takes the new target (log_use)
  *   the rest       is the main thread's
  */

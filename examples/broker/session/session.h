@@ -30,8 +30,10 @@
  * `clean` says that a session was made with expiry 0: it ends with its connection and is never in
  * the store. With an access file a session is its user's, too: a client that comes back by another
  * name gets a new session, since what was subscribed, or waits, by the rights of one user is not
- * another user's. `connection` is NULL in AWAY and ENDED, `waiting` is the newcomer in LEAVING, `ended`
- * says ENDED. All this changes under the session's own baton.
+ * another user's.
+ *
+ * `connection` is NULL in AWAY and ENDED, `waiting` is the newcomer in LEAVING, `ended` says ENDED.
+ * All this changes under the session's own baton.
  *
  * The steps of a CONNECT (join.h), each one a task that submits the next:
  *
