@@ -90,13 +90,10 @@ static void use_access(struct broker *broker, struct access *access)
 {
 	rights_use(&broker->env.rights, access);
 	if (!names_proved(&broker->env.options))
-		log_event(
-			LOG_LEVEL_WARNING, "names_unproved",
-			log_text("file", broker->env.options.access_file),
-			log_text(
-				"reason",
-				"without a password file or certificates a user name is the client's "
-				"word alone"));
+		log_event(LOG_LEVEL_WARNING, "names_unproved",
+		          log_text("file", broker->env.options.access_file),
+		          log_text("reason", "no password file and no certificates: a user name "
+		                             "is the client's word"));
 	matcher_renew(&broker->table.matcher);
 	for (unsigned int i = 0; i < broker->net.loops_running; i++)
 		loop_use_rules(&broker->net.loops[i]);

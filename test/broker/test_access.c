@@ -108,6 +108,29 @@ STORY(access_to_write_and_the_order_of_acknowledgements)
 	expect(ann, "PUBCOMP 3");
 }
 
+/* A client of MQTT 5 is told, and the exchange has ended. */
+STORY(access_to_write_in_mqtt_5)
+{
+	struct client *ann;
+
+	start_with_rules(WATCHED, "");
+	ann = open_client("ann");
+	say(ann, "CONNECT ann clean user=ann level=5");
+	check(strncmp(client_next(ann, story_limit(CLIENT_PATIENCE_MS)), "CONNACK 0 0", 11) == 0,
+	      "not welcome");
+	for (int i = 0; i < 3; i++) {
+		say(ann, "PUBLISH q0 b x");
+		say(ann, "PUBLISH q1 id1 b x");
+		expect(ann, "PUBACK 1 0x87");
+		say(ann, "PUBLISH q2 id2 b x");
+		expect(ann, "PUBREC 2 0x87");
+		say(ann, "PUBLISH q2 id2 a x");
+		expect(ann, "PUBREC 2");
+		say(ann, "PUBREL 2");
+		expect(ann, "PUBCOMP 2");
+	}
+}
+
 STORY(access_to_read)
 {
 	struct client *ann, *bob, *other;
