@@ -9,6 +9,7 @@
 #include "common/env.h"
 #include "common/hash.h"
 #include "common/hop.h"
+#include "common/log.h"
 #include "common/must.h"
 #include "common/why.h"
 #include "net/connection.h"
@@ -17,22 +18,31 @@
 #include "session/will.h"
 #include "store/writes.h"
 
-static void session_publish_will(struct session *session, struct connection *publisher)
-{
-	struct will *will = session->will;
-
-	session->will = NULL;
-	if (will == NULL)
-		return;
-	will->message->sender = session->identity;
-	will_publish(will, session->env, session->clients->unsubscriber, publisher);
-}
-
 static void session_drop_will(struct session *session)
 {
 	if (session->will != NULL)
 		will_drop(session->will, session->env);
 	session->will = NULL;
+}
+
+/* By the access rules of now, as for any message. */
+static void session_publish_will(struct session *session, struct connection *publisher)
+{
+	struct will *will = session->will;
+
+	if (will == NULL)
+		return;
+	if (!session_may(session, ACCESS_WRITE, will->message->publish.topic)) {
+		log_event(LOG_LEVEL_WARNING, "will_refused",
+		          log_slice("client", session->client_id),
+		          log_slice("topic", will->message->publish.topic),
+		          log_text("reason", why_text(WHY_ACCESS)));
+		session_drop_will(session);
+		return;
+	}
+	session->will = NULL;
+	will->message->sender = session->identity;
+	will_publish(will, session->env, session->clients->unsubscriber, publisher);
 }
 
 /* The session ends: no client joins it again. */

@@ -64,9 +64,6 @@ bool will_wait(struct will *will, struct env *env)
 		return false;
 	}
 	will->waits = true;
-	/* It has room, as it had before. Relaxed: a sum. */
-	add_relaxed(&env->stats.queued_bytes, will->message->cost);
-	will->waits = true;
 	will->due = baton_now() + (uint64_t)will->delay * BATON_SECOND;
 	if (will->id != 0 && now != 0)
 		store_note(env->store, DATABASE_WILL_DUE,
