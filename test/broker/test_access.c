@@ -125,7 +125,7 @@ STORY(access_to_write_in_mqtt_5)
 		say(ann, "PUBLISH q2 id2 b x");
 		expect(ann, "PUBREC 2 0x87");
 		say(ann, "PUBLISH q2 id2 a x");
-		expect(ann, "PUBREC 2 0x10");
+		expect(ann, "PUBREC 2 16");
 		say(ann, "PUBREL 2");
 		expect(ann, "PUBCOMP 2");
 	}
