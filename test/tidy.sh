@@ -102,6 +102,16 @@ if [ "$named" != "$texts" ]; then
 	exit 1
 fi
 
+# The broker's README has a row for each event of its log.
+for event in $(cat examples/broker/*.c examples/broker/*/*.c | tr -s '\n\t ' ' ' |
+	grep -oE '(log_event|line_fill)\([^"]*, "[a-z_]+"' | grep -oE '"[a-z_]+"' | tr -d '"' |
+	sort -u); do
+	grep -q "^|.*\`$event\`" examples/broker/README.md || {
+		echo "examples/broker/README.md: the log's event $event has no row" >&2
+		exit 1
+	}
+done
+
 # The core is to be read in an evening.
 evening=$(sed -n '/^## In an evening/,/^Then /{/^Then /!p}' src/README.md |
 	grep -o '`[a-z]*/[a-z_]*\.[ch]`' | tr -d '`' | sed 's|^|src/|')

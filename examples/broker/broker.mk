@@ -2,7 +2,7 @@
 # The broker: the program, its stories from end to end, the load on it.
 BROKER_SOURCES := $(wildcard $(BROKER_FOLDERS:%=examples/broker/%/*.c) examples/broker/*.c)
 BROKER := build/examples/broker/broker
-BROKER_LIBS := -luv -lssl -lcrypto -lcrypt -lsqlite3
+BROKER_LIBS := -luv -lssl -lcrypto -lcrypt -lsqlite3 -lm
 # What of it needs no library but libc has unit tests.
 BROKER_PURE := mqtt/codec mqtt/codec_put mqtt/names mqtt/properties common/access common/hash \
 	common/logfmt common/printable common/stats net/address session/inflight session/ready \

@@ -250,6 +250,7 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	struct slice name;
 	int identity;
 
+	connection->loop->stats.connects++;
 	if (connect_decode(connection, frame, &connect) != 0)
 		return login_admit(connection); /* connect.c finds what is wrong with it */
 	identity = login_identity(connection, &name);

@@ -169,6 +169,7 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	if (status != 0)
 		return status;
 	connection->loop->stats.messages_in++;
+	connection->loop->stats.payload_in += packet.payload.size;
 	refuses =
 		(packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store);
 	if (refuses && (packet.qos == 0 || connection->version != CODEC_5))

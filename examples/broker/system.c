@@ -3,6 +3,7 @@
 #include "system.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,38 +80,103 @@ static void system_say_number(struct system *system, const char *name, uint64_t 
 	system_say(system, name, text);
 }
 
-static void system_say_broker(struct system *system)
+static void system_say_clients(struct system *system)
 {
-	const struct survey *survey = &system->survey;
-	const struct loop_stats *loops = &survey->loops;
-	struct stats *stats = &system->broker->env.stats;
-	const uint64_t up = (uv_now(system->timer.loop) - system->started) / 1000;
-	char text[64];
+	const struct loop_stats *loops = &system->survey.loops;
+	const struct stats *stats = &system->broker->env.stats;
+	const uint64_t total = stats_read(&stats->sessions);
 
 	if (loops->connected > system->connected_max)
 		system->connected_max = loops->connected;
-	snprintf(text, sizeof(text), "baton %s", baton_version());
-	system_say(system, "version", text);
-	snprintf(text, sizeof(text), "%" PRIu64 " seconds", up);
-	system_say(system, "uptime", text);
 	system_say_number(system, "clients/connected", loops->connected);
-	system_say_number(system, "clients/total", stats_read(&stats->sessions));
+	system_say_number(system, "clients/disconnected",
+	                  total > loops->connected ? total - loops->connected : 0);
+	system_say_number(system, "clients/total", total);
 	system_say_number(system, "clients/maximum", system->connected_max);
+	system_say_number(system, "clients/expired", stats_read(&stats->expired));
 	system_say_number(system, "clients/malformed", loops->malformed);
 	system_say_number(system, "clients/evicted", stats_read(&stats->evicted));
 	system_say_number(system, "connections/total", loops->connections);
-	system_say_number(system, "retained messages/count", stats_read(&stats->retained));
-	system_say_number(system, "retained messages/bytes", stats_read(&stats->retained_bytes));
-	system_say_number(system, "retained messages/refused",
-	                  stats_read(&stats->retained_refused));
-	system_say_number(system, "store/messages/bytes", stats_read(&stats->queued_bytes));
-	system_say_number(system, "subscriptions/count", stats_read(&stats->subscriptions));
+}
+
+static void system_say_messages(struct system *system)
+{
+	const struct loop_stats *loops = &system->survey.loops;
+	const struct stats *stats = &system->broker->env.stats;
+	const uint64_t queued = stats_read(&stats->queued_bytes);
+	const uint64_t retained = stats_read(&stats->retained_bytes);
+
+	system_say_number(system, "messages/received", loops->packets_in);
+	system_say_number(system, "messages/sent", loops->packets_out);
 	system_say_number(system, "bytes/received", loops->bytes_in);
 	system_say_number(system, "bytes/sent", loops->bytes_out);
 	system_say_number(system, "publish/messages/received", loops->messages_in);
 	system_say_number(system, "publish/messages/sent", loops->messages_out);
 	system_say_number(system, "publish/messages/dropped", stats_read(&stats->dropped));
-	system_say_number(system, "baton/visits", loops->visits);
+	system_say_number(system, "publish/bytes/received", loops->payload_in);
+	system_say_number(system, "publish/bytes/sent", loops->payload_out);
+	system_say_number(system, "retained messages/count", stats_read(&stats->retained));
+	system_say_number(system, "retained messages/bytes", retained);
+	system_say_number(system, "retained messages/refused",
+	                  stats_read(&stats->retained_refused));
+	system_say_number(system, "queued messages/bytes", queued);
+	system_say_number(system, "store/messages/bytes", queued + retained);
+	system_say_number(system, "subscriptions/count", stats_read(&stats->subscriptions));
+}
+
+/* For each of these figures, how much comes in a minute, on average over the last 1, 5 and 15. */
+static void system_say_load(struct system *system)
+{
+	static const unsigned int minutes[SYSTEM_AVERAGES] = {1, 5, 15};
+	const struct loop_stats *loops = &system->survey.loops;
+	const struct {
+		const char *name;
+		uint64_t total;
+	} figures[SYSTEM_LOADS] = {
+		{"sockets", loops->connections},
+		{"connections", loops->connects},
+		{"messages/received", loops->packets_in},
+		{"messages/sent", loops->packets_out},
+		{"bytes/received", loops->bytes_in},
+		{"bytes/sent", loops->bytes_out},
+		{"publish/received", loops->messages_in},
+		{"publish/sent", loops->messages_out},
+		{"publish/dropped", stats_read(&system->broker->env.stats.dropped)},
+	};
+	const uint64_t now = uv_now(system->timer.loop);
+	const double passed = (double)(now - system->loads_at) / 60000; /* minutes */
+	char name[64], text[32];
+
+	system->loads_at = now;
+	for (int i = 0; i < SYSTEM_LOADS; i++) {
+		struct system_load *load = &system->loads[i];
+		const double rate =
+			passed > 0 ? (double)(figures[i].total - load->total) / passed : 0;
+
+		load->total = figures[i].total;
+		for (int j = 0; j < SYSTEM_AVERAGES; j++) {
+			load->averages[j] =
+				rate + (load->averages[j] - rate) * exp(-passed / minutes[j]);
+			snprintf(name, sizeof(name), "load/%s/%umin", figures[i].name, minutes[j]);
+			snprintf(text, sizeof(text), "%.2f", load->averages[j]);
+			system_say(system, name, text);
+		}
+	}
+}
+
+static void system_say_broker(struct system *system)
+{
+	const uint64_t up = (uv_now(system->timer.loop) - system->started) / 1000;
+	char text[64];
+
+	snprintf(text, sizeof(text), "baton %s", baton_version());
+	system_say(system, "version", text);
+	snprintf(text, sizeof(text), "%" PRIu64 " seconds", up);
+	system_say(system, "uptime", text);
+	system_say_clients(system);
+	system_say_messages(system);
+	system_say_load(system);
+	system_say_number(system, "baton/visits", system->survey.loops.visits);
 }
 
 static void system_say_topics(struct system *system)
@@ -215,6 +281,7 @@ void system_start(struct system *system, uv_loop_t *uv, struct broker *broker)
 {
 	system->broker = broker;
 	system->started = uv_now(uv);
+	system->loads_at = system->started;
 	system->self.charges = CONNECTION_REFERENCE;
 	uv_timer_init(uv, &system->timer);
 	must(uv_async_init(uv, &system->done, system_surveyed), "async");

@@ -3,16 +3,7 @@
  * $SYS/broker/...: retained messages with the figures of the broker and of baton, every
  * --stats-interval seconds (a value that has not changed is not published again). A filter has to
  * begin with `$SYS`; `#` does not match them. A topic that mosquitto has, too, has the same name
- * here.
- *
- *   version uptime memory/resident connections/total bytes/{received,sent}
- *   clients/{connected,maximum,total,malformed,evicted}    total: sessions
- *   publish/messages/{received,sent,dropped} store/messages/bytes    what waits in sessions
- *   retained messages/{count,bytes,refused} subscriptions/count
- *   topics/count topics/hottest/{1..5}    `NAME TASKS`: tasks since the last time
- *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog,waiting,oldest ms}
- *                          KIND: topics, ...; with --stats also connections, sessions
- *   baton/pool/{jobs,steals,parks,wakes}
+ * here: README.md has the list.
  *
  * With --board the counters of a resource lie on the board: what is issued here and what baton-top
  * shows are the same words. `waiting`: tasks that have not begun; `oldest ms`: for how long the
@@ -31,7 +22,9 @@
 #include "net/connection.h"
 #include "survey.h"
 
-#define SYSTEM_TOPICS_MAX 96
+#define SYSTEM_TOPICS_MAX 144
+#define SYSTEM_LOADS 9 /* figures with averages */
+#define SYSTEM_AVERAGES 3
 
 struct broker;
 struct topic_use;
@@ -45,6 +38,12 @@ struct system_topic {
 	char *said;
 };
 
+/* A figure at the last time, and its averages in a minute. */
+struct system_load {
+	uint64_t total;
+	double averages[SYSTEM_AVERAGES];
+};
+
 /* The main thread's. */
 struct system {
 	struct broker *broker;
@@ -54,6 +53,8 @@ struct system {
 	bool stopped;
 	uint64_t started; /* in the main loop's milliseconds */
 	uint64_t connected_max;
+	uint64_t loads_at; /* in the main loop's milliseconds */
+	struct system_load loads[SYSTEM_LOADS];
 	struct survey survey;
 	struct connection self; /* the publisher: has no socket and no loop, and never ends */
 	struct system_topic topics[SYSTEM_TOPICS_MAX];

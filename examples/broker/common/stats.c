@@ -106,8 +106,13 @@ void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop)
 {
 	sum->connections += loop->connections;
 	sum->connected += loop->connected;
+	sum->connects += loop->connects;
+	sum->packets_in += loop->packets_in;
+	sum->packets_out += loop->packets_out;
 	sum->messages_in += loop->messages_in;
 	sum->messages_out += loop->messages_out;
+	sum->payload_in += loop->payload_in;
+	sum->payload_out += loop->payload_out;
 	sum->bytes_in += loop->bytes_in;
 	sum->bytes_out += loop->bytes_out;
 	sum->pauses += loop->pauses;

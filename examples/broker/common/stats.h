@@ -28,8 +28,13 @@ enum stats_kind {
 struct loop_stats {
 	uint64_t connections;
 	uint64_t connected; /* now, with an accepted CONNECT */
-	uint64_t messages_in;
+	uint64_t connects;  /* CONNECTs */
+	uint64_t packets_in;
+	uint64_t packets_out;
+	uint64_t messages_in; /* PUBLISHes */
 	uint64_t messages_out;
+	uint64_t payload_in; /* bytes of these */
+	uint64_t payload_out;
 	uint64_t bytes_in;  /* on the wire */
 	uint64_t bytes_out; /* without what TLS adds */
 	uint64_t pauses;    /* times a publisher was not read from, see connection.h */
@@ -41,6 +46,7 @@ struct loop_stats {
 struct stats {
 	/* Any thread, through stats_count() and stats_uncount(). */
 	uint64_t dropped;          /* messages that a subscriber did not get */
+	uint64_t expired;          /* sessions that have ended, since their clients stayed away */
 	uint64_t evicted;          /* stuck subscribers that were disconnected */
 	uint64_t retained;         /* messages that are retained now */
 	uint64_t retained_bytes;   /* and their memory, see retained.c */

@@ -149,6 +149,7 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 			break;
 		}
 		used += frame.size;
+		connection->loop->stats.packets_in++;
 		if (!connection->closing)
 			connection_pace(connection);
 	}

@@ -131,12 +131,15 @@ static void output_consume(struct connection *connection, size_t size)
 			if (packet->order != 0)
 				connection->attempted = packet->order;
 			connection->loop->stats.messages_out++;
+			connection->loop->stats.payload_out +=
+				packet->message->publish.payload.size;
 		}
 		cost += output_cost(packet);
 		if (packet->marker) {
 			output_account(connection, written); /* the session looks at it now */
 			connection->loop->calls->drained(packet);
 		} else {
+			connection->loop->stats.packets_out++;
 			packet_destroy(packet);
 		}
 	}

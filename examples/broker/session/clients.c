@@ -173,6 +173,7 @@ static int clients_run_expire(struct baton_task *task)
 	if (session->registered && session->directed == expiry->number) {
 		log_event(LOG_LEVEL_NOTICE, "session_expired",
 		          log_slice("client", session->client_id));
+		stats_count(&session->env->stats.expired);
 		session_end(session);
 		clients_remove(session->clients, session);
 	}
