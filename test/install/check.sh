@@ -89,6 +89,22 @@ mv "$prefix" "$tmp/away"
 test/install/packages.sh "$tmp/programs" "$tmp/moved/lib" --define-variable=prefix="$tmp/moved"
 test/install/packages.sh "$tmp/programs" "$tmp/moved/lib" --define-prefix
 mv "$tmp/away" "$prefix"
+# Without the static libraries their targets are not there, and the others are.
+rm "$tmp"/moved/lib/*.a
+mkdir "$tmp/alone"
+cat >"$tmp/alone/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.10)
+project(alone C)
+find_package(baton REQUIRED COMPONENTS mainloop)
+if(TARGET baton::mainloop_static OR NOT TARGET baton::mainloop OR NOT TARGET baton::baton)
+	message(FATAL_ERROR "targets of other libraries than those that are there")
+endif()
+EOF
+cmake -S "$tmp/alone" -B "$tmp/alone/build" -Dbaton_DIR="$tmp/moved/lib/cmake/baton" \
+	>"$tmp/cmake.log" 2>&1 || {
+	cat "$tmp/cmake.log"
+	fail "CMake without static libraries"
+}
 rm -rf "$tmp/moved"
 # The examples, from where they are installed to.
 # shellcheck disable=SC2086,SC2046 # words, on purpose
