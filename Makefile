@@ -470,6 +470,7 @@ tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: wh
 	$(Q)test/tidy.sh
 	$(Q)test/tidy_selftest.sh
 	$(Q)test/claims.sh
+	$(Q)test/broker/musts.sh
 
 # $1: a map; $2: the headers of its library.
 define write_map
