@@ -128,9 +128,9 @@ STORY(access_to_write_in_mqtt_5)
 		expect(ann, "PUBREC 2 0x87");
 		say(ann, "PUBLISH q2 id2 a x");
 		expect(ann, "PUBREC 2");
-		expect_received(watcher, "a x");
 		say(ann, "PUBREL 2");
 		expect(ann, "PUBCOMP 2");
+		expect_received(watcher, "a x");
 	}
 }
 
