@@ -269,6 +269,12 @@ void client_expect_closed(struct client *client, long long milliseconds)
 		story_fail("%s: expected to be disconnected, got nothing", client->name);
 }
 
+void client_expect_end(struct client *client, const char *words)
+{
+	client_expect_start(client, words);
+	client_expect_closed(client, CLIENT_PATIENCE_MS);
+}
+
 void client_ping(struct client *client)
 {
 	client_say(client, "PINGREQ");

@@ -59,6 +59,9 @@ void client_expect_silence(struct client *client, long long milliseconds);
 /* The broker closes the connection within the time, and says nothing before. */
 void client_expect_closed(struct client *client, long long milliseconds);
 
+/* MQTT 5: the next packet begins with these words, and is the last one. */
+void client_expect_end(struct client *client, const char *words);
+
 /* The connection is alive. */
 void client_ping(struct client *client);
 
@@ -90,6 +93,7 @@ void client_kill(struct client *client);
 #define expect(...) AT(client_expect(__VA_ARGS__))
 #define expect_silence(...) AT(client_expect_silence(__VA_ARGS__))
 #define expect_closed(client) AT(client_expect_closed(client, CLIENT_PATIENCE_MS))
+#define expect_end(...) AT(client_expect_end(__VA_ARGS__))
 #define ping(...) AT(client_ping(__VA_ARGS__))
 #define subscribe(...) AT(client_subscribe(__VA_ARGS__))
 #define unsubscribe(...) AT(client_unsubscribe(__VA_ARGS__))
