@@ -6,7 +6,7 @@ BROKER_LIBS := -luv -lssl -lcrypto -lcrypt -lsqlite3 -lm
 # What of it needs no library but libc has unit tests.
 BROKER_PURE := mqtt/codec mqtt/codec_put mqtt/names mqtt/properties common/access common/hash \
 	common/logfmt common/printable common/stats net/address session/inflight session/ready \
-	session/received topic/audience aliases turns
+	session/aliases_out session/received topic/audience aliases turns
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_TESTS := $(filter test/broker/unit/%,$(TESTS))
 

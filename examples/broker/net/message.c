@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <baton/time.h>
 
@@ -11,9 +12,38 @@
 #include "net/connection.h"
 #include "store/writes.h"
 
+#define MESSAGE_SECOND 1000 /* of message_clock() */
+
 uint64_t message_clock(void)
 {
 	return baton_now() / BATON_MILLISECOND;
+}
+
+/* Milliseconds. */
+static int64_t wall_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * MESSAGE_SECOND + now.tv_nsec / 1000000;
+}
+
+int64_t message_wall_expiry(const struct message *message)
+{
+	int64_t left;
+
+	if (message->expires == 0)
+		return 0;
+	left = (int64_t)message->expires - (int64_t)message_clock();
+	return (wall_clock() + left) / MESSAGE_SECOND;
+}
+
+void message_set_wall_expiry(struct message *message, int64_t seconds)
+{
+	const int64_t left = seconds * MESSAGE_SECOND - wall_clock();
+	const int64_t now = (int64_t)message_clock();
+
+	message->expires = seconds == 0 ? 0 : now + left > 0 ? (uint64_t)(now + left) : 1;
 }
 
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish)
@@ -37,7 +67,7 @@ struct message *message_create(struct connection *publisher, const struct codec_
 	message->sender = 0;
 	message->expires = publish->expiry == PROPERTIES_NEVER
 	                           ? 0
-	                           : message_clock() + (uint64_t)publish->expiry * 1000;
+	                           : message_clock() + (uint64_t)publish->expiry * MESSAGE_SECOND;
 	message->counts = MESSAGE_REFERENCE + MESSAGE_HOP;
 	message->cost = sizeof(*message) + size_max;
 	message->publish.topic = (struct slice){(char *)message->bytes + head - publish->topic.size,
@@ -87,18 +117,22 @@ void message_acknowledge(struct message *message)
 	connection_send(message->publisher, answer);
 }
 
+/* The room before the identifiers for two other properties of the broker's: expiry and alias. */
+#define PACKET_FIRST 8
+
 struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
                              struct slice identifiers)
 {
 	const bool whole = qos == 0 && !retain;
 	const size_t head_max = whole ? 0 : CODEC_HEADER_MAX + 2 + message->publish.topic.size + 2;
-	const size_t room = identifiers.size > head_max ? identifiers.size : head_max;
+	const size_t more = identifiers.size > 0 ? PACKET_FIRST + identifiers.size : 0;
+	const size_t room = more > head_max ? more : head_max;
 	struct packet *packet = malloc(sizeof(*packet) + room);
 
 	if (packet == NULL)
 		return NULL;
 	if (identifiers.size > 0)
-		memcpy(packet->head, identifiers.bytes, identifiers.size);
+		memcpy(packet->head + PACKET_FIRST, identifiers.bytes, identifiers.size);
 	packet->next = NULL;
 	packet->session = NULL;
 	packet->due = 0;
@@ -123,7 +157,9 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 
 struct slice packet_identifiers(const struct packet *packet)
 {
-	return (struct slice){(const char *)packet->head, packet->size};
+	return packet->size > 0
+	               ? (struct slice){(const char *)packet->head + PACKET_FIRST, packet->size}
+	               : (struct slice){NULL, 0};
 }
 
 /* What the packet says; with the properties that are passed on. */
@@ -154,6 +190,60 @@ void packet_encode(struct packet *packet)
 	publish = packet_publish(packet);
 	packet->head_size = (uint32_t)codec_put_publish(packet->head, &publish);
 	packet->size = packet->head_size + (uint32_t)publish.payload.size;
+}
+
+size_t packet_size5(const struct packet *packet)
+{
+	const struct codec_publish publish = packet_publish(packet);
+	const size_t expiry_size = packet->message->expires != 0 ? 5 : 0;
+	size_t head_size;
+
+	return codec_size_publish5(&publish, expiry_size + packet->size, &head_size);
+}
+
+/* The seconds that the message has left. */
+static uint32_t message_left(const struct message *message)
+{
+	const uint64_t now = message_clock();
+
+	return now < message->expires
+	               ? (uint32_t)((message->expires - now + MESSAGE_SECOND - 1) / MESSAGE_SECOND)
+	               : 0;
+}
+
+struct packet *packet_encode5(struct packet *packet, struct packet_alias alias)
+{
+	struct codec_publish publish = packet_publish(packet);
+	const struct slice identifiers = packet_identifiers(packet);
+	unsigned char few[PACKET_FIRST], *own = few + PACKET_FIRST;
+	size_t first = 0, head_size;
+	struct packet *encoded;
+	size_t size;
+
+	if (alias.known)
+		publish.topic.size = 0;
+	if (identifiers.size > 0)
+		own = packet->head + PACKET_FIRST;
+	first += alias.number != 0 ? 3 : 0;
+	first += packet->message->expires != 0 ? 5 : 0;
+	own -= first;
+	if (alias.number != 0)
+		properties_put_u16(own, PROPERTY_ALIAS, alias.number);
+	if (packet->message->expires != 0)
+		properties_put_u32(own + first - 5, PROPERTY_MESSAGE_EXPIRY,
+		                   message_left(packet->message));
+	size = codec_size_publish5(&publish, first + identifiers.size, &head_size);
+	encoded = malloc(sizeof(*encoded) + head_size);
+	if (encoded == NULL)
+		return NULL;
+	*encoded = *packet;
+	encoded->whole = false;
+	encoded->size = (uint32_t)size;
+	encoded->head_size = (uint32_t)head_size;
+	codec_put_publish5(encoded->head, &publish,
+	                   (struct slice){(const char *)own, first + identifiers.size});
+	free(packet);
+	return encoded;
 }
 
 struct packet *packet_create_own(const unsigned char *bytes, size_t size)

@@ -73,6 +73,13 @@ static inline bool message_expired(const struct message *message)
 	return message->expires != 0 && message_clock() > message->expires;
 }
 
+/*
+ * When it expires, in seconds of the wall clock, for the store; 0: never. After a restart the
+ * message is given that time again, in which it may have expired.
+ */
+int64_t message_wall_expiry(const struct message *message);
+void message_set_wall_expiry(struct message *message, int64_t seconds);
+
 /* Of the packet in bytes[]. */
 static inline size_t message_size(const struct message *message)
 {
@@ -173,6 +180,21 @@ struct slice packet_identifiers(const struct packet *packet);
 
 /* Makes the head for MQTT 3.1.1. A packet of QoS 1 or 2 has its packet id. */
 void packet_encode(struct packet *packet);
+
+/* What a packet of MQTT 5 says of its topic. */
+struct packet_alias {
+	uint16_t number; /* 0: none */
+	bool known;      /* the client has it: the topic itself is not sent */
+};
+
+/*
+ * The same for MQTT 5, with identifiers, an alias, and the time that the message has left. The
+ * packet may move. NULL: no memory; the packet is as it was.
+ */
+struct packet *packet_encode5(struct packet *packet, struct packet_alias alias);
+
+/* The size on the wire of a packet whose head is not made yet, in MQTT 5 without an alias. */
+size_t packet_size5(const struct packet *packet);
 
 /* A packet of the broker's own. NULL: no memory. */
 struct packet *packet_create_own(const unsigned char *bytes, size_t size);
