@@ -135,6 +135,7 @@ static void restore_message(void *arg, const struct database_record *record)
 		restore->status = -ENOMEM;
 		return;
 	}
+	message_set_wall_expiry(message, record->numbers[2]);
 	message_release(message, MESSAGE_HOP);
 	message->store = restore->store;
 	message->id = (uint64_t)record->numbers[0];

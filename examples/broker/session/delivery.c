@@ -12,6 +12,11 @@
  * the queue is full. It is also dropped when the client is away, unless --queue-qos0 is given. QoS
  * 1 and 2 are dropped when the queue is full (queue.h).
  *
+ * A client of MQTT 5 has a receive maximum, too (4.9). It counts the messages of QoS 1 and 2 that
+ * were sent on its present connection and are not acknowledged (`quota` is what is left); those
+ * that are sent again count, and an exchange of an earlier connection that only awaits PUBCOMP does
+ * not. --max-inflight counts the entries of the table of packet ids, whenever they were sent.
+ *
  * Retained messages come all at once to a new subscriber, and are not sent again. So a retained
  * message waits at QoS 0, too, and counts against the queue's bytes alone. A retained message also
  * waits for the SUBACK, which is sent behind it (topic/topic.h): the message has the number of the
@@ -46,6 +51,7 @@
 #include "common/why.h"
 #include "net/connection.h"
 #include "session/session.h"
+#include "session/wire.h"
 #include "store/writes.h"
 
 _Static_assert(OPTIONS_INFLIGHT_MAX <= INFLIGHT_MAX, "a session has a packet id for each");
@@ -58,26 +64,21 @@ void delivery_discard(struct session *session, struct packet *packet)
 	packet_destroy(packet);
 }
 
-void delivery_drop(struct session *session, struct packet *packet)
+void delivery_count_drop(struct session *session, const char *why)
 {
 	if (!session->dropping)
 		log_event(LOG_LEVEL_WARNING, "messages_dropped",
-		          log_slice("client", session->client_id),
-		          log_text("reason", session->connection != NULL
-		                                     ? "it reads too slowly"
-		                                     : "it is away, and its queue is full"));
+		          log_slice("client", session->client_id), log_text("reason", why));
 	session->dropping = true;
 	stats_count(&session->env->stats.dropped);
-	delivery_discard(session, packet);
 }
 
-static void delivery_send(struct session *session, struct packet *packet)
+void delivery_drop(struct session *session, struct packet *packet)
 {
-	if (packet->message != NULL) {
-		packet_encode(packet);
-		session->sent += packet_memory(packet);
-	}
-	connection_send(session->connection, packet);
+	delivery_count_drop(session, session->connection != NULL
+	                                     ? "it reads too slowly"
+	                                     : "it is away, and its queue is full");
+	delivery_discard(session, packet);
 }
 
 static void delivery_go_on(struct session *session);
@@ -92,7 +93,7 @@ static int session_run_kept(struct baton_task *task)
 	/* The packet is void if its connection has gone, or the client did not wait for it. */
 	if (session->connection != NULL && session->epoch == packet->epoch &&
 	    (packet->message == NULL || (entry != NULL && entry->message == packet->message)))
-		delivery_send(session, packet);
+		wire_send(session, packet);
 	else
 		packet_destroy(packet);
 	if (session->storing == 0)
@@ -129,7 +130,7 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 	}
 	if (statement != DATABASE_NOTHING)
 		store_note(store, statement, record);
-	delivery_send(session, packet);
+	wire_send(session, packet);
 }
 
 /* PUBREC has come, or had come before; or its packet id is not known, as the reason says. */
@@ -150,7 +151,7 @@ static void delivery_send_pubrel(struct session *session, uint16_t packet_id, ui
 static void delivery_send_answer(struct session *session, struct packet *answer)
 {
 	answer->order = 0; /* the same word was the SUBACK's number */
-	delivery_send(session, answer);
+	wire_send(session, answer);
 }
 
 /*
@@ -191,7 +192,9 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 		return false;
 	if (packet->qos == 0 && !packet->retained)
 		return true;
-	if (packet->qos != 0 && !again && session->inflight.count >= limit_of(session->env, window))
+	if (packet->qos != 0 &&
+	    (session->quota == 0 ||
+	     (!again && session->inflight.count >= limit_of(session->env, window))))
 		return false;
 	if (output_has_room(session, packet))
 		return true;
@@ -211,10 +214,11 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 	entry = inflight_add(&session->inflight, kept, packet->qos, packet->retain);
 	if (kept != NULL)
 		inflight_identify(&session->inflight, entry, packet_identifiers(packet));
+	session->quota--;
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
 	if (packet->row == 0) {
-		delivery_send(session, packet);
+		wire_send(session, packet);
 		return;
 	}
 	record = *STORE_NUMBERS((int64_t)session->id, (int64_t)packet->row, packet->packet_id);
@@ -225,29 +229,51 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 		return;
 	}
 	store_note(session->env->store, DATABASE_SEND_ROW, &record);
-	delivery_send(session, packet);
+	wire_send(session, packet);
+}
+
+/* The entry's message is not to be sent any more. The store forgets the row before the message. */
+static void delivery_forget(struct session *session, struct inflight_entry *entry)
+{
+	if (entry->row != 0)
+		store_note(session->env->store, DATABASE_END_ROW,
+		           STORE_NUMBERS((int64_t)session->id, (int64_t)entry->row));
+	inflight_drop(&session->inflight, entry);
+}
+
+/* A message that was sent to an earlier connection does not expire: its client may have it. */
+static void delivery_send_again(struct session *session, struct packet *packet)
+{
+	struct inflight_entry *entry = inflight_find(&session->inflight, packet->packet_id);
+
+	if (entry == NULL || entry->message != packet->message) {
+		packet_destroy(packet); /* it was acknowledged meanwhile */
+		return;
+	}
+	if (entry->attempted ? !wire_fits(session, packet) : wire_void(session, packet)) {
+		delivery_forget(session, entry);
+		packet_destroy(packet);
+		return;
+	}
+	session->quota--;
+	if (entry->row != 0 && packet->qos == 2)
+		delivery_send_kept(session, packet, DATABASE_NOTHING, NULL);
+	else
+		wire_send(session, packet);
 }
 
 static void delivery_send_message(struct session *session, struct packet *packet)
 {
-	const struct inflight_entry *entry;
-
-	if (packet->qos == 0) {
-		if (output_has_room(session, packet))
-			delivery_send(session, packet);
-		else
-			delivery_drop(session, packet);
-	} else if (packet->packet_id == 0) {
+	if (packet->packet_id != 0)
+		delivery_send_again(session, packet);
+	else if (wire_void(session, packet))
+		delivery_discard(session, packet);
+	else if (packet->qos > 0)
 		delivery_send_first(session, packet);
-	} else {
-		entry = inflight_find(&session->inflight, packet->packet_id);
-		if (entry == NULL || entry->message != packet->message)
-			packet_destroy(packet); /* it was acknowledged meanwhile */
-		else if (entry->row != 0 && packet->qos == 2)
-			delivery_send_kept(session, packet, DATABASE_NOTHING, NULL);
-		else
-			delivery_send(session, packet);
-	}
+	else if (output_has_room(session, packet))
+		wire_send(session, packet);
+	else
+		delivery_drop(session, packet);
 }
 
 static void delivery_go_on(struct session *session)
@@ -294,11 +320,23 @@ void session_deliver(struct session *session, struct packet *packet)
 	hop(&session->resource, &packet->task, session_run_deliver, "deliver");
 }
 
+/*
+ * An entry has ended: one message more may be sent, if its PUBLISH was sent on this connection. An
+ * entry that only awaited PUBCOMP when the connection came was not.
+ */
+static void delivery_restore_quota(struct session *session, uint8_t type, uint64_t order)
+{
+	if (session->quota < session->receive_max &&
+	    (type != CODEC_PUBCOMP || order > session->begun))
+		session->quota++;
+}
+
 /* One acknowledgement. Returns false if it is of the wrong kind. */
 static bool delivery_acknowledge(struct session *session, const struct session_ack *ack)
 {
 	struct inflight_entry *entry = inflight_find(&session->inflight, ack->packet_id);
 	const uint64_t row = entry != NULL ? entry->row : 0;
+	const uint64_t order = entry != NULL ? entry->order : 0;
 	/* The store forgets the row before the message. */
 	struct message *message = row != 0 ? entry->message : NULL;
 	/* MQTT 5: a PUBREC with an error ends the exchange (4.3.3). */
@@ -310,6 +348,8 @@ static bool delivery_acknowledge(struct session *session, const struct session_a
 	status = inflight_acknowledge(&session->inflight, ack->type, ack->packet_id);
 	if (status == 0 && refused && entry != NULL)
 		inflight_drop(&session->inflight, entry);
+	if (status == 0 && entry != NULL && (ack->type != CODEC_PUBREC || refused))
+		delivery_restore_quota(session, ack->type, order);
 	if (status == 0 && ack->type == CODEC_PUBREC && !refused)
 		delivery_send_pubrel(session, ack->packet_id,
 		                     entry != NULL ? REASON_SUCCESS : REASON_PACKET_ID_NOT_FOUND,
@@ -384,6 +424,8 @@ void delivery_begin(struct session *session)
 	struct inflight_entry **sorted = inflight_sorted(&session->inflight);
 
 	session->dropping = false;
+	session->quota = session->receive_max;
+	session->begun = session->inflight.order;
 	for (size_t i = 0; i < session->inflight.count; i++)
 		if (sorted[i]->state == INFLIGHT_AWAITS_PUBCOMP)
 			delivery_send_pubrel(session, sorted[i]->packet_id, REASON_SUCCESS, 0);
@@ -398,6 +440,8 @@ void delivery_pause(struct session *session)
 	session->marked = false; /* the marker is gone with the output */
 	inflight_settle(&session->inflight, session->attempted);
 	queue_clear_again(&session->queue);
+	aliases_out_free(session->aliases);
+	session->aliases = NULL;
 }
 
 void delivery_end(struct session *session)

@@ -101,6 +101,7 @@
 #include <baton/timer.h>
 
 #include "common/access.h"
+#include "session/aliases_out.h"
 #include "session/inflight.h"
 #include "net/message.h"
 #include "mqtt/names.h"
@@ -140,6 +141,9 @@ struct session {
 	uint16_t receive_max;
 	uint16_t alias_max;
 	uint8_t version;
+	uint16_t quota;              /* messages that may be sent on `connection`, see delivery.c */
+	uint64_t begun;              /* inflight.order when `connection` came */
+	struct aliases_out *aliases; /* given on `connection` */
 	struct inflight inflight;
 	struct queue queue;
 	struct will *will; /* of `connection`, or one whose delay runs; NULL: none */
@@ -271,11 +275,13 @@ void delivery_restore_sent(struct session *session, const struct inflight_entry 
                            struct slice identifiers);
 
 /*
- * Under the session's baton. discard: the message need not be sent. drop: it
- * should have been; the log is told of the first one since the client has come.
+ * Under the session's baton. discard: the message need not be sent. drop: it should have been.
+ * count_drop: counts a message that was; the log is told of the first one since the client has
+ * come.
  */
 void delivery_discard(struct session *session, struct packet *packet);
 void delivery_drop(struct session *session, struct packet *packet);
+void delivery_count_drop(struct session *session, const char *why);
 
 /* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
 void delivery_begin(struct session *session);

@@ -122,8 +122,9 @@ static int message_apply(struct store *store, struct store_write *write)
 {
 	const struct store_message *message =
 		baton_container_of(write, struct store_message, write);
-	const struct database_record record = {.numbers = {(int64_t)message->id, message->qos},
-	                                       .texts = {message->topic, message->payload}};
+	const struct database_record record = {
+		.numbers = {(int64_t)message->id, message->qos, message->expires},
+		.texts = {message->topic, message->payload, message->properties}};
 	struct database *database = store_database(store);
 	int status = 0;
 

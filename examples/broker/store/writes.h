@@ -36,6 +36,8 @@ struct store_message {
 	uint16_t packet_id;
 	struct slice topic;
 	struct slice payload;
+	struct slice properties;
+	int64_t expires; /* seconds of the wall clock; 0: never */
 	void *arg;
 	size_t count;
 	struct store_row rows[];

@@ -98,6 +98,8 @@ void keep_message(struct topic *topic, struct message *message, uint64_t outdate
 	write->packet_id = message->publish.packet_id;
 	write->topic = message->publish.topic;
 	write->payload = message->publish.payload;
+	write->properties = message_properties(message);
+	write->expires = message_wall_expiry(message);
 	keep_rows(topic, message, write);
 	if (!store_waits(store)) {
 		answer = message->answer;

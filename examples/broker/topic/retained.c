@@ -106,16 +106,33 @@ static void retained_use(struct topic *topic)
 	baton_registry_ref(&topic->entry);
 }
 
-void retained_publish(struct topic *topic, struct message *message)
+/* Takes or gives back the use, as there is a message or not. */
+static void retained_hold(struct topic *topic)
 {
-	baton_assert_held(&topic->entry.resource);
-	retained_keep(topic, message);
 	if (topic->retained == NULL && topic->retained_use != NULL) {
 		topic_unuse(topic->retained_use);
 		topic->retained_use = NULL;
 	} else if (topic->retained != NULL && topic->retained_use == NULL) {
 		retained_use(topic);
 	}
+}
+
+void retained_publish(struct topic *topic, struct message *message)
+{
+	baton_assert_held(&topic->entry.resource);
+	retained_keep(topic, message);
+	retained_hold(topic);
+}
+
+/* Drops the message, which has expired. The store forgets its place before the message. */
+static void retained_expire(struct topic *topic)
+{
+	const struct message *message = topic->retained;
+
+	if (message->id != 0)
+		store_note(message->store, DATABASE_UNRETAIN, STORE_NUMBERS((int64_t)message->id));
+	retained_forget(topic);
+	retained_hold(topic);
 }
 
 void retained_restore(struct topic *topic, struct message *message)
@@ -141,15 +158,18 @@ static void retained_row(const struct session *session, const struct message *me
 	store_note(store, DATABASE_ADD_ROW, &record);
 }
 
-void retained_send(const struct topic *topic, const struct topic_tell *tell)
+void retained_send(struct topic *topic, const struct topic_tell *tell)
 {
-	struct message *message = topic->retained;
+	struct message *message;
 	const union subscription_options options = tell->options;
 	unsigned char bytes[AUDIENCE_IDENTIFIER_MAX];
 	struct slice identifiers = {(const char *)bytes, 0};
 	struct packet *packet;
 	uint8_t qos;
 
+	if (topic->retained != NULL && message_expired(topic->retained))
+		retained_expire(topic);
+	message = topic->retained;
 	if (message == NULL || !tell->retained ||
 	    (options.no_local && message->sender == tell->session->identity) ||
 	    !session_may(tell->session, ACCESS_READ, topic->name))

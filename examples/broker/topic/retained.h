@@ -13,7 +13,7 @@
 void retained_publish(struct topic *topic, struct message *message);
 
 /* Sends the retained message, if there is one, to a new subscriber. */
-void retained_send(const struct topic *topic, const struct topic_tell *tell);
+void retained_send(struct topic *topic, const struct topic_tell *tell);
 
 /* At the start of the broker: the retained message of an earlier run. The caller has a use of the
  * topic, and a reference on the message. */

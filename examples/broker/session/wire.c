@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Packets as their client gets them; see wire.h. */
+#include "session/wire.h"
+
+#include "common/env.h"
+#include "common/why.h"
+#include "net/connection.h"
+#include "session/session.h"
+
+#define WIRE_PACKET_MAX (CODEC_HEADER_MAX + (size_t)268435455) /* bytes of any packet */
+#define WIRE_ALIAS_MORE 6 /* bytes, at most, of an alias and of the longer lengths before it */
+
+/* Is the packet small enough, with so many bytes more? */
+static bool wire_fits_with(const struct session *session, const struct packet *packet, size_t more)
+{
+	const size_t most =
+		session->packet_max < WIRE_PACKET_MAX ? session->packet_max : WIRE_PACKET_MAX;
+
+	/* The memory is more than what goes out, and needs no look at it. */
+	return session->version != CODEC_5 || packet_memory(packet) + more <= most ||
+	       packet_size5(packet) + more <= most;
+}
+
+bool wire_fits(const struct session *session, const struct packet *packet)
+{
+	return wire_fits_with(session, packet, 0);
+}
+
+bool wire_void(struct session *session, const struct packet *packet)
+{
+	if (message_expired(packet->message)) {
+		stats_count(&session->env->stats.dropped);
+		return true;
+	}
+	if (wire_fits(session, packet))
+		return false;
+	delivery_count_drop(session, "a message is larger than its maximum packet size");
+	return true;
+}
+
+/* An alias is given here alone: so the packet that introduces it is the first one that has it. */
+static struct packet *wire_encode5(struct session *session, struct packet *packet)
+{
+	struct packet_alias alias = {0};
+
+	if (session->alias_max > 0 && wire_fits_with(session, packet, WIRE_ALIAS_MORE))
+		alias = aliases_out_choose(&session->aliases, session->alias_max,
+		                           packet->message->publish.topic);
+	return packet_encode5(packet, alias);
+}
+
+/* The message goes out. */
+static void wire_send_message(struct session *session, struct packet *packet)
+{
+	session->sent += packet_memory(packet);
+	connection_send(session->connection, packet);
+}
+
+static void wire_send5(struct session *session, struct packet *packet)
+{
+	struct packet *encoded = wire_encode5(session, packet);
+
+	if (encoded != NULL) {
+		wire_send_message(session, encoded);
+		return;
+	}
+	connection_kick(session->connection, WHY_NO_MEMORY);
+	packet_destroy(packet);
+}
+
+void wire_send(struct session *session, struct packet *packet)
+{
+	if (packet->message == NULL) {
+		connection_send(session->connection, packet);
+	} else if (session->version == CODEC_5) {
+		wire_send5(session, packet);
+	} else {
+		packet_encode(packet);
+		wire_send_message(session, packet);
+	}
+}
