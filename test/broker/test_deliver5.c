@@ -37,7 +37,7 @@ STORY(five_message_keeps_properties_when_retained, OURS)
 	struct client *publisher = join("publisher v5 clean"), *client;
 
 	say(publisher, "PUBLISH retain q1 id1 expiry=1000 " ALL " t kept");
-	expect(publisher, "PUBACK 1");
+	expect(publisher, "PUBACK 1 16");
 	client = join("five v5 clean");
 	subscribe(client, "t:2");
 	expect(client, "PUBLISH retain q1 id1 expiry=1000 " ALL " t kept");

@@ -27,7 +27,7 @@ STORY(store_keeps_properties_and_identifiers, OURS)
 	publish(publisher, 2, ALL " t/y two");
 	publish(publisher, 1, ALL " t/x three");
 	say(publisher, "PUBLISH retain q1 id9 " ALL " kept four");
-	expect(publisher, "PUBACK 9");
+	expect(publisher, "PUBACK 9 16");
 	expect(client, "PUBLISH q1 id1 sid=300 sid=1 " ALL " t/x one");
 	expect(client, "PUBLISH q2 id2 sid=300 " ALL " t/y two");
 	store_kill();
@@ -94,9 +94,9 @@ STORY(store_keeps_the_time_of_messages, .timeout = 20, OURS)
 	publish(publisher, 1, "expiry=2 t short");
 	publish(publisher, 1, "expiry=1000 t long");
 	say(publisher, "PUBLISH retain q1 id8 expiry=2 kept/short x");
-	expect(publisher, "PUBACK 8");
+	expect(publisher, "PUBACK 8 16");
 	say(publisher, "PUBLISH retain q1 id9 expiry=1000 kept/long x");
-	expect(publisher, "PUBACK 9");
+	expect(publisher, "PUBACK 9 16");
 	store_kill();
 	story_sleep(3200);
 	store_start("");

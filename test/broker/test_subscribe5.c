@@ -59,7 +59,7 @@ STORY(five_retain_handling)
 	struct client *client = join("a v5 clean");
 
 	say(client, "PUBLISH retain q1 id9 t kept");
-	expect(client, "PUBACK 9");
+	expect(client, "PUBACK 9 16");
 	subscribe(client, "t:0,rh1");
 	expect(client, "PUBLISH retain q0 t kept");
 	subscribe(client, "t:1,rh1");
