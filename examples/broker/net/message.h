@@ -30,6 +30,7 @@
 #include "mqtt/codec.h"
 
 struct connection;
+struct member;
 struct session;
 struct store;
 struct topic;
@@ -125,8 +126,9 @@ void message_acknowledge(struct message *message);
  *
  *   on its way to           | first union                  | second union
  *   ------------------------+------------------------------+-------------------------------------
- *   a session, a message    | due: the SUBSCRIBE that it   | -
- *                           | waits for; 0: it is live     |
+ *   a session, a message    | due: the SUBSCRIBE that it   | member: by which a group hands it
+ *                           | waits for; 0: it is live     | over; NULL: it is the session's own
+ *   a group, given back     | -                            | member: the same
  *   a session's queue       | due: as to a session         | order: of its entry (inflight.h), if
  *                           |                              | it was sent before; else 0
  *   a session, the broker's | epoch: of the connection     | ask: the number of the SUBSCRIBE that
@@ -148,6 +150,7 @@ struct packet {
 	union {
 		uint64_t order;
 		uint64_t ask;
+		struct member *member;
 	};
 	uint64_t row;       /* in the store, until the session takes it over; 0: none */
 	uint32_t size;      /* on the wire */

@@ -75,8 +75,9 @@ void delivery_count_drop(struct session *session, const char *why)
 
 void delivery_drop(struct session *session, struct packet *packet)
 {
-	delivery_count_drop(session, session->connection != NULL
-	                                     ? "it reads too slowly"
+	delivery_count_drop(session, session->connection != NULL ? "it reads too slowly"
+	                             : session->group != NULL
+	                                     ? "its members are too slow, or away"
 	                                     : "it is away, and its queue is full");
 	delivery_discard(session, packet);
 }
@@ -117,7 +118,6 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
                                const struct database_record *record)
 {
 	struct store *store = session->env->store;
-
 	const bool stored = session->id != 0 || statement != DATABASE_NOTHING;
 
 	if (stored && (store_waits(store) || session->storing > 0)) {
@@ -157,16 +157,21 @@ static void delivery_send_answer(struct session *session, struct packet *answer)
 /*
  * Has the connection's output room for the packet? A message that is larger than the whole output
  * goes alone. A packet that is still charged to its publisher always has room, unless the socket
- * takes no more: the output is long only because the loop has not written yet.
+ * takes no more: the output is long only because the loop has not written yet. A group's message is
+ * better off with another member than in a long output.
  */
 static bool output_has_room(const struct session *session, const struct packet *packet)
 {
 	/* Never negative: what was given to the connection happens-before what it has written. */
 	const uint64_t buffered = session->sent - connection_written(session->connection);
+	const bool handed = packet->packet_id == 0 && packet->member != NULL;
+	const size_t most = handed ? MEMBER_AHEAD : limit_of(session->env, buffered_max);
 
-	return buffered == 0 ||
-	       buffered + packet_memory(packet) <= limit_of(session->env, buffered_max) ||
-	       (packet->hop && !connection_full(session->connection));
+	if (buffered == 0 || (packet->hop && !connection_full(session->connection)))
+		return true;
+	if (handed && connection_full(session->connection))
+		return false;
+	return buffered + packet_memory(packet) <= most;
 }
 
 /* Appends a marker, by which the session is told when all packets sent so far are written. */
@@ -190,7 +195,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 
 	if (packet->due > session->answered || (session->storing > 0 && packet->qos != 2))
 		return false;
-	if (packet->qos == 0 && !packet->retained)
+	if (packet->qos == 0 && !packet->retained && packet->member == NULL)
 		return true;
 	if (packet->qos != 0 &&
 	    (session->quota == 0 ||
@@ -202,11 +207,36 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 	return false;
 }
 
-/* Gives the packet its packet id. A clean session sends no message again, and keeps none. */
+/*
+ * A message of QoS 2 is about to be sent: what the store must know before. A group's message
+ * becomes the session's own, or leaves the store.
+ */
+static void delivery_send_second(struct session *session, struct packet *packet,
+                                 const struct inflight_entry *entry, const struct member *member)
+{
+	const int64_t group = member != NULL ? (int64_t)member->group->session->id : 0;
+	const int64_t id = (int64_t)session->id, row = (int64_t)entry->row;
+	const struct database_record record = {
+		.numbers = {id, row, entry->packet_id, group, packet->retain},
+		.texts = {packet_identifiers(packet)}};
+
+	if (member == NULL)
+		delivery_send_kept(session, packet, DATABASE_SEND_ROW,
+		                   STORE_NUMBERS(id, row, entry->packet_id));
+	else if (id != 0)
+		delivery_send_kept(session, packet, DATABASE_TAKE_ROW, &record);
+	else
+		delivery_send_kept(session, packet, DATABASE_END_ROW, STORE_NUMBERS(group, row));
+}
+
+/*
+ * Gives the packet its packet id. A clean session sends no message again, and keeps none but a
+ * group's, which may have to go back.
+ */
 static void delivery_send_first(struct session *session, struct packet *packet)
 {
-	struct message *kept = session->clean ? NULL : packet->message;
-	struct database_record record;
+	struct member *member = packet->member;
+	struct message *kept = session->clean && member == NULL ? NULL : packet->message;
 	struct inflight_entry *entry;
 
 	if (kept != NULL)
@@ -215,20 +245,24 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 	if (kept != NULL)
 		inflight_identify(&session->inflight, entry, packet_identifiers(packet));
 	session->quota--;
+	if (member != NULL)
+		inflight_lend(&session->inflight, entry, member);
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
 	if (packet->row == 0) {
 		wire_send(session, packet);
 		return;
 	}
-	record = *STORE_NUMBERS((int64_t)session->id, (int64_t)packet->row, packet->packet_id);
 	entry->row = packet->row;
 	packet->row = 0;
 	if (packet->qos == 2) {
-		delivery_send_kept(session, packet, DATABASE_SEND_ROW, &record);
+		delivery_send_second(session, packet, entry, member);
 		return;
 	}
-	store_note(session->env->store, DATABASE_SEND_ROW, &record);
+	if (member == NULL)
+		store_note(session->env->store, DATABASE_SEND_ROW,
+		           STORE_NUMBERS((int64_t)session->id, (int64_t)entry->row,
+		                         packet->packet_id));
 	wire_send(session, packet);
 }
 
@@ -281,13 +315,49 @@ static void delivery_go_on(struct session *session)
 	while (session->connection != NULL && session->queue.first != NULL &&
 	       delivery_may_send(session, session->queue.first))
 		delivery_send_message(session, queue_take(&session->queue, session->env));
+	if (session->refusing)
+		members_room(session);
+}
+
+/* A group has handed a message over: it is sent now, or goes back. */
+static void delivery_handed(struct session *session, struct packet *packet)
+{
+	const struct member *member = packet->member;
+	bool none; /* it has expired, or is too large for this client */
+
+	if (session->connection == NULL || member->refused || session->queue.first != NULL ||
+	    !delivery_may_send(session, packet)) {
+		member_refuse(session, packet);
+		return;
+	}
+	none = wire_void(session, packet);
+	if (packet->qos > 0 && !none) {
+		delivery_send_first(session, packet);
+		return;
+	}
+	if (packet->row != 0)
+		store_note(session->env->store, DATABASE_END_ROW,
+		           STORE_NUMBERS((int64_t)member->group->session->id,
+		                         (int64_t)packet->row));
+	if (packet->qos > 0)
+		group_notify(packet->member, NOTICE_COMPLETED, 1);
+	packet->row = 0;
+	packet->order = 0; /* the same word was the member */
+	if (none)
+		packet_destroy(packet);
+	else
+		wire_send(session, packet);
 }
 
 static void delivery_message(struct session *session, struct packet *packet)
 {
 	const bool away = session->connection == NULL;
 
-	if (session->ended || (away && packet->qos == 0 && !limit_of(session->env, queue_qos0)))
+	if (session->group != NULL)
+		group_deliver(session, packet);
+	else if (packet->member != NULL)
+		delivery_handed(session, packet);
+	else if (session->ended || (away && packet->qos == 0 && !limit_of(session->env, queue_qos0)))
 		delivery_discard(session, packet);
 	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
@@ -331,11 +401,24 @@ static void delivery_restore_quota(struct session *session, uint8_t type, uint64
 		session->quota++;
 }
 
+/* Whose row the entry's is in the store: the session's; at QoS 1 perhaps a group's. 0: nobody's. */
+static uint64_t delivery_owner(const struct session *session, const struct inflight_entry *entry,
+                               const struct member *member)
+{
+	if (entry == NULL || entry->row == 0)
+		return 0;
+	return member != NULL && entry->state == INFLIGHT_AWAITS_PUBACK ? member->group->session->id
+	                                                                : session->id;
+}
+
 /* One acknowledgement. Returns false if it is of the wrong kind. */
-static bool delivery_acknowledge(struct session *session, const struct session_ack *ack)
+static bool delivery_acknowledge(struct session *session, const struct session_ack *ack,
+                                 struct completed *completed)
 {
 	struct inflight_entry *entry = inflight_find(&session->inflight, ack->packet_id);
-	const uint64_t row = entry != NULL ? entry->row : 0;
+	struct member *member = entry != NULL ? inflight_member(&session->inflight, entry) : NULL;
+	const uint64_t owner = delivery_owner(session, entry, member);
+	const uint64_t row = owner != 0 ? entry->row : 0;
 	const uint64_t order = entry != NULL ? entry->order : 0;
 	/* The store forgets the row before the message. */
 	struct message *message = row != 0 ? entry->message : NULL;
@@ -356,7 +439,9 @@ static bool delivery_acknowledge(struct session *session, const struct session_a
 		                     row);
 	else if (status == 0 && row != 0)
 		store_note(session->env->store, DATABASE_END_ROW,
-		           STORE_NUMBERS((int64_t)session->id, (int64_t)row));
+		           STORE_NUMBERS((int64_t)owner, (int64_t)row));
+	if (status == 0 && (ack->type != CODEC_PUBREC || refused) && member != NULL)
+		member_complete(completed, member);
 	if (message != NULL)
 		message_release(message, MESSAGE_REFERENCE);
 	return status == 0;
@@ -366,13 +451,15 @@ static int session_run_acknowledge(struct baton_task *task)
 {
 	struct session_acks *acks = baton_container_of(task, struct session_acks, task);
 	struct session *session = acks->session;
+	struct completed completed = {0};
 
 	for (size_t i = 0; i < acks->count; i++)
-		if (!delivery_acknowledge(session, &acks->acks[i])) {
+		if (!delivery_acknowledge(session, &acks->acks[i], &completed)) {
 			connection_kick(session->connection, WHY_WRONG_ACK); /* 4.8.0-1 */
 			break;
 		}
 	delivery_go_on(session);
+	member_complete(&completed, NULL);
 	/* The connection has not left: its leave comes behind all that it has read. */
 	connection_release(session->connection, SESSION_ACKS_COST);
 	free(acks);
@@ -433,6 +520,7 @@ void delivery_begin(struct session *session)
 			delivery_again(session, sorted[i]);
 	free(sorted);
 	delivery_go_on(session);
+	members_come(session);
 }
 
 void delivery_pause(struct session *session)
@@ -442,6 +530,7 @@ void delivery_pause(struct session *session)
 	queue_clear_again(&session->queue);
 	aliases_out_free(session->aliases);
 	session->aliases = NULL;
+	members_go(session);
 }
 
 void delivery_end(struct session *session)

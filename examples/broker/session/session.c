@@ -307,11 +307,12 @@ static int session_finalise(struct baton_task *task)
 {
 	struct session *session = baton_container_of(task, struct session, finaliser);
 
-	if (!session->ended) /* no client has joined it */
+	if (!session->ended && session->group == NULL) /* no client has joined it */
 		stats_uncount(&session->env->stats.sessions);
 	stats_add(&session->env->stats, STATS_SESSION, session->stats);
 	env_hide(session->env, &session->resource);
 	free(session->end_request);
+	free(session->group);
 	free(session);
 	return 0;
 }
@@ -359,11 +360,22 @@ struct session *session_create(struct clients *clients, const struct access_clie
 	return session;
 }
 
+struct session *session_create_group(struct env *env, struct slice name, struct group *group)
+{
+	struct session *session = must_alloc(sizeof(*session) + name.size);
+
+	session_init(session, env, name, false);
+	session->group = group;
+	return session;
+}
+
 bool session_may(const struct session *session, enum access_right right, struct slice topic)
 {
 	const struct access_client client = session_client(session);
 
-	return rights_allow(&session->env->rights, &client, right, topic);
+	/* A group asks when it knows the member (group.c). */
+	return session->group != NULL ||
+	       rights_allow(&session->env->rights, &client, right, topic);
 }
 
 void session_restore(struct session *session, uint64_t id, uint32_t expiry, int64_t away)

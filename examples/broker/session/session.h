@@ -102,6 +102,7 @@
 
 #include "common/access.h"
 #include "session/aliases_out.h"
+#include "session/group.h"
 #include "session/inflight.h"
 #include "net/message.h"
 #include "mqtt/names.h"
@@ -122,6 +123,7 @@ struct session {
 	struct baton_resource_stats *stats; /* these, or those on the board */
 	struct env *env;
 	struct clients *clients;
+	struct group *group; /* NULL: the session is a client's */
 	uint64_t id;         /* in the store; 0: it is not kept there */
 	uint64_t identity;   /* of its client id: what "no local" compares */
 	uint32_t references; /* atomic */
@@ -148,6 +150,8 @@ struct session {
 	struct queue queue;
 	struct will *will; /* of `connection`, or one whose delay runs; NULL: none */
 	uint64_t ends;     /* while AWAY: when its time is over, in ns; BATON_NEVER */
+	struct member *members; /* of groups */
+	bool refusing;          /* a member waits until there is room */
 	uint64_t storing;  /* packets that wait for the store, see delivery.c */
 	uint64_t sent;     /* memory of the messages given to the connection */
 	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has passed, see delivery.c */
@@ -184,6 +188,9 @@ static inline struct slice session_user(const struct session *session)
 {
 	return (struct slice){session->text + session->client_id.size, session->user_size};
 }
+
+/* For group.c. */
+struct session *session_create_group(struct env *env, struct slice name, struct group *group);
 
 static inline struct access_client session_client(const struct session *session)
 {
@@ -275,9 +282,9 @@ void delivery_restore_sent(struct session *session, const struct inflight_entry 
                            struct slice identifiers);
 
 /*
- * Under the session's baton. discard: the message need not be sent. drop: it should have been.
- * count_drop: counts a message that was; the log is told of the first one since the client has
- * come.
+ * Under the session's baton, also for a group's. discard: the message need not be sent. drop: it
+ * should have been. count_drop: counts a message that was; the log is told of the first one since
+ * the client has come.
  */
 void delivery_discard(struct session *session, struct packet *packet);
 void delivery_drop(struct session *session, struct packet *packet);

@@ -41,8 +41,8 @@ enum database_statement {
 	DATABASE_ADD_ROW,            /* session, row, message, QoS, retain; identifiers */
 	DATABASE_SEND_ROW,           /* session, row, packet id */
 	DATABASE_RECEIVE_ROW,        /* session, row */
-	DATABASE_TAKE_ROW,           /* session, row, packet id, the group whose row it was */
-	DATABASE_GIVE_ROW,           /* session, row, the group whose row it is again */
+	DATABASE_TAKE_ROW,           /* session, row, packet id, its group, retain; identifiers */
+	DATABASE_GIVE_ROW,           /* session, row, its group, retain */
 	DATABASE_END_ROW,            /* session, row */
 	DATABASE_ADD_ID,             /* session, packet id */
 	DATABASE_END_ID,             /* the same */
