@@ -25,6 +25,7 @@
 #include "session/will.h"
 #include "store/inside.h"
 #include "store/writes.h"
+#include "topic/request.h"
 #include "topic/retained.h"
 #include "topic/topic.h"
 
@@ -80,6 +81,21 @@ static void *list_find(const struct restored_list *list, int64_t id)
 	return found != NULL ? found->object : NULL;
 }
 
+static void restore_group(struct restore *restore, const struct database_record *record)
+{
+	struct session *session =
+		table_restore_group(&restore->broker->table, record->texts[0]);
+
+	if (session == NULL) {
+		store_note(restore->store, DATABASE_END_SESSION, record);
+		return;
+	}
+	session_restore(session, (uint64_t)record->numbers[0], PROPERTIES_NEVER, 0);
+	session_reference(session);
+	if (list_add(&restore->sessions, (uint64_t)record->numbers[0], session) != 0)
+		restore->status = -ENOMEM;
+}
+
 static void restore_session(void *arg, const struct database_record *record)
 {
 	struct restore *restore = arg;
@@ -90,6 +106,10 @@ static void restore_session(void *arg, const struct database_record *record)
 	const struct access_client client = {.user = record->texts[1], .id = record->texts[0]};
 	struct session *session;
 
+	if (record->numbers[3] == DATABASE_GROUP) {
+		restore_group(restore, record);
+		return;
+	}
 	if (session_left(clients->env, expiry, away) == 0) {
 		store_note(restore->store, DATABASE_END_SESSION, record);
 		return;
@@ -154,8 +174,12 @@ static void restore_queued(struct restore *restore, struct session *session,
 	}
 	message_take(message, MESSAGE_REFERENCE);
 	packet->row = (uint64_t)record->numbers[1];
-	packet->retained = packet->retain;   /* if not, only the limit of the queue is wider */
-	packet->repeated = packet->qos == 1; /* at QoS 2 the packet id would be committed */
+	if (session->group != NULL) { /* its message is a new one to any member */
+		message->publish.retain = packet->retain;
+	} else {
+		packet->retained = packet->retain;   /* if not, only the queue's limit is wider */
+		packet->repeated = packet->qos == 1; /* at QoS 2 the id would be committed */
+	}
 	delivery_restore_queued(session, packet);
 }
 
@@ -275,6 +299,22 @@ static void restore_publish(struct restore *restore)
 	free(restore->wills.items);
 }
 
+/* A group whose members have gone ends; in the file it does not, if not all is read. */
+static void restore_end_group(const struct restore *restore, struct session *session)
+{
+	struct request *request;
+
+	if (session->group->members > 0)
+		return;
+	if (restore->status != 0)
+		session->stored = false;
+	request = request_create_end(&restore->broker->table, session);
+	if (request == NULL)
+		must(-ENOMEM, "end a group");
+	else
+		request_submit(request);
+}
+
 static void restore_end(struct restore *restore)
 {
 	for (size_t i = 0; i < restore->messages.count; i++) {
@@ -287,7 +327,10 @@ static void restore_end(struct restore *restore)
 	for (size_t i = 0; i < restore->sessions.count; i++) {
 		struct session *session = restore->sessions.items[i].object;
 
-		session_restored(session);
+		if (session->group != NULL)
+			restore_end_group(restore, session);
+		else
+			session_restored(session);
 		session_release(session);
 	}
 	restore_publish(restore);

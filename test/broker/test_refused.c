@@ -189,7 +189,7 @@ static const struct row {
 	{WHY_DENIED, subscribe_twice, "SUBSCRIBE 2 ^secret/x:0", "--deny-subscribe secret/#", false,
          MQTT_3},
 	{WHY_ACCESS, say_then, "PUBLISH q1 id1 t x", "--access-file /dev/null", false, MQTT_3},
-	{WHY_SHARED, subscribe_twice, "SUBSCRIBE 2 ^$share/group/t:1", "", false, MQTT_3},
+	{WHY_SHARED, subscribe_twice, "SUBSCRIBE 2 ^$share//t:1", "", false, MQTT_3},
 	{WHY_MAX_FILTERS, subscribe_twice, "SUBSCRIBE 2 b:0", "--max-filters 1", false, MQTT_3},
 	{WHY_MAX_FILTER_BYTES, subscribe_twice, "SUBSCRIBE 2 b:0", "--max-filter-bytes 600", false,
          MQTT_3},

@@ -62,7 +62,7 @@
 	/* refused */                                                                              \
 	WHY(DENIED, 0, REASON_NOT_AUTHORIZED, "--deny-subscribe")                                  \
 	WHY(ACCESS, 0, REASON_NOT_AUTHORIZED, "the access file does not allow it")                 \
-	WHY(SHARED, 0, REASON_SHARED_UNSUPPORTED, "shared subscriptions are not supported")        \
+	WHY(SHARED, 0, REASON_FILTER_INVALID, "no group, or no filter, behind $share/")            \
 	WHY(MAX_FILTERS, 0, REASON_QUOTA, "more than --max-filters")                               \
 	WHY(MAX_FILTER_BYTES, 0, REASON_QUOTA, "more than --max-filter-bytes")                     \
 	WHY(OWN_TOPIC, 0, REASON_NOT_AUTHORIZED, "only the broker publishes to $SYS")

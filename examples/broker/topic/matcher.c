@@ -72,11 +72,16 @@ static void matcher_unlink(struct subscription *subscription)
 
 /*
  * The memory that a new subscription takes, about. Nodes that it shares with other subscriptions
- * are included.
+ * are included, and the group that it shares with other members.
  */
 static size_t matcher_memory(struct slice filter)
 {
-	return sizeof(struct subscription) + filter.size +
+	struct slice group, shared;
+	const bool share = names_share(filter, &group, &shared) && shared.bytes != NULL;
+	const size_t more =
+		share ? sizeof(struct member) + sizeof(struct share) + sizeof(struct session) : 0;
+
+	return sizeof(struct subscription) + more + filter.size +
 	       names_levels(filter) * sizeof(struct tree_node);
 }
 
@@ -90,6 +95,69 @@ static enum why matcher_objection(const struct matcher *matcher, const struct se
 	               ? WHY_MAX_FILTER_BYTES
 	               : WHY_NONE;
 }
+
+/* ---- Groups ---- */
+
+/* Makes a group, whose subscription is at the filter behind its name. The caller has no reference:
+ * the subscription has it. */
+static struct share *share_create(struct matcher *matcher, struct slice name, struct slice filter)
+{
+	struct share *share = must_alloc(sizeof(*share));
+	struct session *session = group_create(matcher->env, name, &share->group);
+
+	/* All that a member may ask for. */
+	share->subscription.options.qos = 2;
+	share->subscription.options.retain_as_published = 1;
+	share->subscription.session = session;
+	matcher_link(&share->subscription, session, tree_of_filter(&matcher->tree, filter, true));
+	return share;
+}
+
+static struct share *share_of(const struct member *member)
+{
+	return baton_container_of(member->group, struct share, group);
+}
+
+static struct member_options share_options(union subscription_options options)
+{
+	return (struct member_options){.identifier = options.identifier,
+	                               .qos = (uint8_t)options.qos,
+	                               .retain = options.retain_as_published};
+}
+
+/* The group of the node's subscriptions, which are its members; NULL: there are none. */
+static struct share *share_of_members(const struct tree_node *node)
+{
+	const struct subscription *first = node->subscriptions;
+
+	return first != NULL ? share_of(first->member) : NULL;
+}
+
+/* At the start of the broker: a group that has no member yet; NULL: there is none of that name. */
+static struct share *share_waiting(struct matcher *matcher, struct slice name, struct slice filter)
+{
+	const struct tree_node *node = tree_of_filter(&matcher->tree, filter, false);
+	struct subscription *at = node != NULL ? node->subscriptions : NULL;
+
+	while (at != NULL &&
+	       (at->session->group == NULL || !names_equal(at->session->client_id, name)))
+		at = at->node_next;
+	return at != NULL ? baton_container_of(at, struct share, subscription) : NULL;
+}
+
+struct session *matcher_restore_group(struct matcher *matcher, struct slice name)
+{
+	struct slice group, filter;
+	struct share *share;
+
+	if (!names_share(name, &group, &filter) || filter.bytes == NULL)
+		return NULL;
+	share = share_create(matcher, name, filter);
+	share->subscription.pass = 1;
+	return share->group.session;
+}
+
+/* ---- Subscriptions ---- */
 
 /* Adds a subscription, which the client may have. */
 static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
@@ -109,10 +177,49 @@ static struct subscription *matcher_add(struct matcher *matcher, struct session 
 	return subscription;
 }
 
-void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
+/* Adds a shared subscription; `filter` is what stands behind the group in `name`. */
+static struct subscription *matcher_enter(struct matcher *matcher, struct session *session,
+                                          struct slice name, struct slice filter,
+                                          union subscription_options options, bool connected)
+{
+	const struct tree_node *node = tree_of_filter(&matcher->tree, name, false);
+	struct share *share = node != NULL ? share_of_members(node) : NULL;
+	struct subscription *subscription;
+
+	if (share == NULL && !connected)
+		share = share_waiting(matcher, name, filter);
+	if (share == NULL) {
+		share = share_create(matcher, name, filter);
+		group_keep(share->group.session);
+	}
+	subscription = matcher_add(matcher, session, name, options);
+	subscription->member =
+		member_enter(&share->group, session, share_options(options), connected);
+	return subscription;
+}
+
+void matcher_restore(struct matcher *matcher, struct session *session, struct slice name,
                      union subscription_options options)
 {
-	matcher_add(matcher, session, filter, options)->pass = 1;
+	struct slice group, filter;
+	struct subscription *subscription;
+
+	(void)names_share(name, &group, &filter);
+	if (filter.bytes == NULL) {
+		matcher_add(matcher, session, name, options)->pass = 1;
+	} else {
+		subscription = matcher_enter(matcher, session, name, filter, options, false);
+		share_of(subscription->member)->subscription.pass = 1;
+	}
+}
+
+/* A SUBSCRIBE to what the session is subscribed to already. */
+static void matcher_change(struct subscription *subscription, union subscription_options options)
+{
+	/* Relaxed: no other memory depends on it. */
+	store_relaxed(&subscription->options.word, options.word);
+	if (subscription->member != NULL)
+		member_change(subscription->member, share_options(options));
 }
 
 static void matcher_subscribe(struct matcher *matcher, struct request *request, size_t at)
@@ -125,28 +232,53 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 	filter->subscription = node != NULL ? matcher_find(session, node) : NULL;
 	if (filter->subscription != NULL) {
 		filter->existed = true;
-		/* Relaxed: no other memory depends on it. */
-		store_relaxed(&filter->subscription->options.word, filter->options.word);
-		return;
+		matcher_change(filter->subscription, filter->options);
+	} else {
+		why = matcher_objection(matcher, session, matcher_memory(filter->name));
+		if (why != WHY_NONE) {
+			request_refuse(request, at, why);
+			return;
+		}
+		filter->subscription =
+			filter->shared.bytes == NULL
+				? matcher_add(matcher, session, filter->name, filter->options)
+				: matcher_enter(matcher, session, filter->name, filter->shared,
+		                                filter->options, true);
 	}
-	why = matcher_objection(matcher, session, matcher_memory(filter->name));
-	if (why != WHY_NONE)
-		request_refuse(request, at, why);
-	else
-		filter->subscription = matcher_add(matcher, session, filter->name, filter->options);
+	if (filter->subscription->member != NULL) { /* topics are told of the group's */
+		filter->subscription = &share_of(filter->subscription->member)->subscription;
+		filter->group = filter->subscription->session;
+		session_reference(filter->group);
+	}
 }
 
-/* Moves the subscription from the tree and its session's list to the request's list. */
+/*
+ * Moves the subscription from the tree and its session's list to the request's list. A group ends
+ * with its last member.
+ */
 static void matcher_remove(struct matcher *matcher, struct subscription *subscription,
                            struct request *request)
 {
+	struct session *session = subscription->session;
+	struct share *share =
+		subscription->member != NULL ? share_of(subscription->member) : NULL;
+
 	matcher_unlink(subscription);
-	subscription->session->filters--;
-	subscription->session->filter_bytes -= subscription->memory;
-	stats_uncount(&matcher->env->stats.subscriptions);
 	subscription->session_next = request->removed;
 	request->removed = subscription;
 	tree_prune(&matcher->tree, subscription->node);
+	if (session->group != NULL) {
+		group_end(session);
+		return;
+	}
+	session->filters--;
+	session->filter_bytes -= subscription->memory;
+	stats_uncount(&matcher->env->stats.subscriptions);
+	if (share == NULL)
+		return;
+	member_remove(subscription->member);
+	if (share->group.members == 0)
+		matcher_remove(matcher, &share->subscription, request);
 }
 
 static void matcher_unsubscribe(struct matcher *matcher, struct request *request, size_t at)
@@ -331,8 +463,11 @@ static void subscription_reclaim(struct baton_retired *retired)
 	struct subscription *subscription =
 		baton_container_of(retired, struct subscription, retired);
 
-	session_release(subscription->session);
-	free(subscription);
+	struct session *session = subscription->session;
+
+	if (session->group == NULL) /* else it is freed with its group */
+		free(subscription);
+	session_release(session);
 }
 
 void subscription_retire(struct baton_limbo *limbo, struct subscription *subscription)

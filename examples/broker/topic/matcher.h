@@ -11,6 +11,11 @@
  *
  * A subscription counts for a topic when the topic was told of it (`pass`, see topic.h).
  * `generation` changes whenever subscriptions were taken out, or the access rules have changed.
+ *
+ * Shared subscriptions (session/group.h). That of a client is in the tree at its whole filter,
+ * "$share/GROUP/FILTER", and counts for no topic: its `pass` stays 0. All of one node are the
+ * members of one group. The group has a subscription of its own, at FILTER, which counts. That one
+ * is made with the first member and taken out with the last one.
  */
 #ifndef BROKER_MATCHER_H
 #define BROKER_MATCHER_H
@@ -23,6 +28,7 @@
 
 #include "topic/audience.h"
 #include "mqtt/names.h"
+#include "session/group.h"
 #include "topic/tree.h"
 
 struct env;
@@ -36,10 +42,17 @@ struct subscription {
 	struct subscription **session_link; /* the same in the session's list */
 	struct tree_node *node;
 	struct session *session; /* counted */
+	struct member *member;   /* of a group; NULL: no shared subscription */
 	size_t memory;           /* its share of --max-filter-bytes */
 	uint64_t pass;           /* atomic: the table's first pass for it; 0: none yet */
 	struct baton_retired retired;
 	union subscription_options options; /* atomic, by its word: of its last SUBSCRIBE */
+};
+
+/* A group with its subscription, which live and are freed together. */
+struct share {
+	struct group group; /* first: frees the struct, with its session */
+	struct subscription subscription;
 };
 
 /* Frees a subscription that was taken out, later. Under the table's baton, for its limbo. */
@@ -61,9 +74,10 @@ void matcher_deinit(struct matcher *matcher);
 /* The first hop of a request, see request.h. */
 void matcher_apply(struct matcher *matcher, struct request *request);
 
-/* See table_restore(). */
+/* See table_restore() and table_restore_group(). */
 void matcher_restore(struct matcher *matcher, struct session *session, struct slice filter,
                      union subscription_options options);
+struct session *matcher_restore_group(struct matcher *matcher, struct slice name);
 
 /* There are new access rules: has each topic find its audience anew. Waits for the tree. */
 void matcher_renew(struct matcher *matcher);

@@ -32,16 +32,17 @@ static bool request_denied(const struct broker_options *options, struct slice fi
 	return false;
 }
 
-/* Why a client may not have this filter. A filter of MQTT 5's shared subscriptions is
- * an ordinary one in 3.1.1, and would match nothing that anybody means. */
-static enum why request_objection(const struct broker_options *options, struct slice filter)
+/* Why a client may not have this filter; of a shared one, the part behind the group. */
+static enum why request_objection(const struct broker_options *options,
+                                  struct request_filter *filter)
 {
-	static const char shared[] = "$share/";
-	const size_t size = sizeof(shared) - 1;
+	struct slice group;
 
-	if (filter.size >= size && memcmp(filter.bytes, shared, size) == 0)
+	if (!names_share(filter->name, &group, &filter->shared))
 		return WHY_SHARED;
-	return request_denied(options, filter) ? WHY_DENIED : WHY_NONE;
+	return request_denied(options, filter->shared.bytes != NULL ? filter->shared : filter->name)
+	               ? WHY_DENIED
+	               : WHY_NONE;
 }
 
 /* What the acknowledgement says of a filter, if it does. */
@@ -119,7 +120,7 @@ struct request *request_create(struct table *table, struct connection *connectio
 		                    .qos = wire.qos & 3u,
 		                    .no_local = wire.no_local,
 		                    .retain_as_published = wire.retain_as_published}};
-		filter->why = subscribe ? request_objection(options, filter->name) : WHY_NONE;
+		filter->why = subscribe ? request_objection(options, filter) : WHY_NONE;
 		if (filter->why != WHY_NONE)
 			request_log(request, filter->name, filter->why);
 	}
@@ -182,6 +183,9 @@ static void request_answer(struct request *request)
 
 static void request_destroy(struct request *request)
 {
+	for (size_t i = 0; i < request->count; i++)
+		if (request->filters[i].group != NULL)
+			session_release(request->filters[i].group);
 	session_release(request->session);
 	if (request->connection != NULL)
 		connection_release(request->connection, request->cost);

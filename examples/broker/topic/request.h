@@ -51,7 +51,9 @@ enum request_retained {
 
 struct request_filter {
 	struct slice name;
-	struct subscription *subscription; /* the tree sets it for the table; as the next one */
+	struct slice shared; /* of "$share/GROUP/FILTER" the last part, else NULL */
+	struct subscription *subscription; /* the tree sets it for the table; as the next two */
+	struct session *group;             /* whose that is, counted; NULL: the request's */
 	bool existed;                      /* the subscription was there before */
 	uint8_t retained;                  /* enum request_retained */
 	enum why why;                      /* the filter is refused; WHY_NONE: it is not */

@@ -75,28 +75,32 @@ static bool table_tell_one(struct baton_registry_entry *entry, void *arg)
 static size_t table_tell(struct table *table, const struct request *request, size_t at)
 {
 	const struct request_filter *filter = &request->filters[at];
+	const bool shared = filter->group != NULL;
+	const struct slice name = shared ? filter->shared : filter->name;
 	struct subscription *subscription = filter->subscription;
 	struct table_pass pass = {
-		filter->name,
+		name,
 		{.session = request->session,
 	         .ask = request->ask,
 	         .options = filter->options,
-	         .retained = filter->retained == REQUEST_RETAINED ||
-	                     (filter->retained == REQUEST_RETAINED_IF_NEW && !filter->existed)}};
+	         .retained = !shared && (filter->retained == REQUEST_RETAINED ||
+	                                 (filter->retained == REQUEST_RETAINED_IF_NEW &&
+	                                  !filter->existed))}};
 	struct baton_registry_entry *entry;
 
 	if (filter->why != WHY_NONE || load_relaxed(&table->env->late))
 		return 0; /* relaxed: a hint */
+	if (shared && subscription->pass != 0)
+		return 0; /* the topics know the group, and send it nothing retained */
 	pass.tell.pass = ++table->pass;
 	/* Relaxed: only this baton changes it, and topics are told behind it. */
 	if (subscription->pass == 0)
 		store_relaxed(&subscription->pass, table->pass);
-	if (names_wildcard(filter->name)) {
+	if (names_wildcard(name)) {
 		must(baton_registry_walk(table->topics, table_tell_one, &pass), "tell the topics");
 		return baton_registry_count(table->topics);
 	}
-	if (baton_registry_find(table->topics, filter->name.bytes, filter->name.size, &entry) ==
-	    0) {
+	if (baton_registry_find(table->topics, name.bytes, name.size, &entry) == 0) {
 		table_tell_one(entry, &pass);
 		must(baton_registry_unref(entry), "tell a topic");
 	}
@@ -218,6 +222,11 @@ static struct request *table_prepare(struct unsubscriber *unsubscriber, struct s
 static void table_publish(struct unsubscriber *unsubscriber, struct message *message)
 {
 	post(baton_container_of(unsubscriber, struct table, unsubscriber), message);
+}
+
+struct session *table_restore_group(struct table *table, struct slice name)
+{
+	return matcher_restore_group(&table->matcher, name);
 }
 
 void table_restore(struct table *table, struct session *session, struct slice filter,

@@ -69,6 +69,12 @@ int table_found(const struct baton_registry_request *request, struct topic_use *
 void table_restore(struct table *table, struct session *session, struct slice filter,
                    union subscription_options options);
 
+/*
+ * The same: a group of an earlier run, of that name ("$share/GROUP/FILTER"), whose members follow.
+ * NULL: no such name is allowed.
+ */
+struct session *table_restore_group(struct table *table, struct slice name);
+
 /* The second hop of a request, see request.h. */
 void table_apply(struct table *table, struct request *request);
 
