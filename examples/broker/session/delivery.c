@@ -357,7 +357,8 @@ static void delivery_message(struct session *session, struct packet *packet)
 		group_deliver(session, packet);
 	else if (packet->member != NULL)
 		delivery_handed(session, packet);
-	else if (session->ended || (away && packet->qos == 0 && !limit_of(session->env, queue_qos0)))
+	else if (session->ended ||
+	         (away && packet->qos == 0 && !limit_of(session->env, queue_qos0)))
 		delivery_discard(session, packet);
 	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
