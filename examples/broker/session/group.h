@@ -15,7 +15,9 @@
  *     fast members get equally much, and a member that is slow, or stuck, gets less.
  *   - What a member does not take, or has not acknowledged when its connection ends, comes back to
  *     the head of the group's queue. A message of QoS 2 that was begun to be sent does not: it
- *     stays with its client (4.8.2), and ends with the client's session.
+ *     stays with its client (4.8.2), and ends with the client's session. A client that unsubscribes
+ *     completes what was begun, as with any subscription: with clean session 0, the messages are
+ *     its session's own from then on; else those of QoS 1 still come back.
  *
  * A message costs the group a step in the heap of members, so O(log members), and no walk.
  *
@@ -36,10 +38,11 @@
  *
  * Lifetime of a member. It is made by the subscription tree, and has one way, of which each step is
  * the last touch of the one before: the tree submits `enter` and later `remove` to the group; the
- * group passes both on to the session, behind and before all packets that it hands over; the
- * session, at `remove`, forgets the member and submits `left`, behind all that it has said about
- * it; the group then frees the member. So no step needs a count. Sessions and groups are counted
- * (session.h): a member holds one reference on each.
+ * group passes both on to the session, `enter` before and `remove` behind all packets that it hands
+ * over; the session, at `remove` or when no message is lent to the member any more, forgets the
+ * member and submits `left`, behind all that it has said about it; the group then frees the member.
+ * So no step needs a count. Sessions and groups are counted (session.h): a member holds one
+ * reference on each.
  *
  * No hop waits for another: tree -> group -> session -> group, and a session's task never needs an
  * answer of its group's. So there is nothing to deadlock.
@@ -113,7 +116,9 @@ struct member {
 	/* Under the session's baton. */
 	struct member *next;
 	struct member **link;
-	bool refused; /* has given a message back, and not said `here` since */
+	bool refused;  /* has given a message back, and not said `here` since */
+	bool leaving;  /* `remove` has come: the member is forgotten with the last of these */
+	uint32_t lent; /* messages of QoS 1 that are sent, and not acknowledged */
 };
 
 /*

@@ -22,14 +22,30 @@ void member_refuse(struct session *session, struct packet *packet)
 	group_back(packet);
 }
 
+/* The session knows the member no longer, once it has nothing of the group's any more. */
+static void member_forget(struct member *member)
+{
+	if (!member->leaving || member->lent > 0)
+		return;
+	if (member->next != NULL)
+		member->next->link = member->link;
+	*member->link = member->next;
+	group_notify(member, NOTICE_LEFT, 0);
+}
+
 void member_complete(struct completed *completed, struct member *member)
 {
-	if (completed->member != member && completed->member != NULL) {
-		group_notify(completed->member, NOTICE_COMPLETED, completed->count);
+	struct member *before = completed->member;
+
+	if (before != member && before != NULL) {
+		group_notify(before, NOTICE_COMPLETED, completed->count);
 		completed->count = 0;
+		member_forget(before);
 	}
 	completed->member = member;
 	completed->count++;
+	if (member != NULL && member->leaving)
+		member->lent--;
 }
 
 static void member_say_here(struct session *session, struct member *member)
@@ -92,6 +108,8 @@ static void member_give_back(struct session *session, struct inflight_entry *ent
 	if (entry->row != 0 && qos == 2)
 		member_return_row(session, member, entry);
 	inflight_take_back(&session->inflight, entry);
+	if (member->leaving)
+		member->lent--;
 	if (packet == NULL) { /* no memory: it is lost */
 		stats_count(&session->env->stats.dropped);
 		message_release(message, MESSAGE_REFERENCE);
@@ -115,6 +133,7 @@ void members_go(struct session *session)
 {
 	const size_t count = session->inflight.count;
 	struct inflight_entry **sorted;
+	struct member *next;
 
 	for (struct member *member = session->members; member != NULL; member = member->next)
 		group_notify(member, NOTICE_AWAY, 0);
@@ -125,6 +144,10 @@ void members_go(struct session *session)
 		if (member_gives_back(session, sorted[i]))
 			member_give_back(session, sorted[i]);
 	free(sorted);
+	for (struct member *member = session->members; member != NULL; member = next) {
+		next = member->next;
+		member_forget(member);
+	}
 }
 
 /* ---- The session enters and leaves a group ---- */
@@ -153,23 +176,22 @@ void member_pass_enter(struct member *member)
 
 /*
  * The client completes what was begun (MQTT 3.1.1, 3.10.4): the message is the session's own from
- * now on.
+ * now on. A clean session would lose one of QoS 1 with its connection: there it stays the group's.
  */
-static void member_keep(struct session *session, const struct member *member,
-                        struct inflight_entry *entry)
+static void member_keep(struct session *session, struct member *member,
+                        const struct inflight_entry *entry)
 {
-	const int64_t group = (int64_t)member_group_id(member), row = (int64_t)entry->row;
+	const bool first = entry->state == INFLIGHT_AWAITS_PUBACK;
 
-	inflight_lend(&session->inflight, entry, NULL);
-	if (row == 0 || entry->state != INFLIGHT_AWAITS_PUBACK)
-		return;
-	if (session->id != 0) {
-		store_note(session->env->store, DATABASE_TAKE_ROW,
-		           STORE_NUMBERS((int64_t)session->id, row, entry->packet_id, group));
+	if (first && session->clean) {
+		member->lent++;
 		return;
 	}
-	store_note(session->env->store, DATABASE_END_ROW, STORE_NUMBERS(group, row));
-	entry->row = 0;
+	inflight_lend(&session->inflight, entry, NULL);
+	if (first && entry->row != 0)
+		store_note(session->env->store, DATABASE_TAKE_ROW,
+		           STORE_NUMBERS((int64_t)session->id, (int64_t)entry->row,
+		                         entry->packet_id, (int64_t)member_group_id(member)));
 }
 
 static int member_run_remove(struct baton_task *task)
@@ -182,10 +204,8 @@ static int member_run_remove(struct baton_task *task)
 		if (inflight->entries[i].state != INFLIGHT_FREE &&
 		    inflight->beside[i].member == member)
 			member_keep(session, member, &inflight->entries[i]);
-	if (member->next != NULL)
-		member->next->link = member->link;
-	*member->link = member->next;
-	group_notify(member, NOTICE_LEFT, 0);
+	member->leaving = true;
+	member_forget(member);
 	return 0;
 }
 
