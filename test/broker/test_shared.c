@@ -72,7 +72,8 @@ STORY(shared_comes_at_the_qos_that_the_member_was_granted)
 	expect(client, "PUBLISH q2 id3 t two");
 }
 
-STORY(shared_groups_and_other_subscribers_each_get_all)
+STORY(shared_groups_and_other_subscribers_each_get_all,
+      .mosquitto = "gives a client in two groups a message once")
 {
 	struct client *publisher = join("publisher clean"), *client = join("a clean");
 	struct client *both = join("b clean");
@@ -110,7 +111,7 @@ STORY(shared_filters_of_one_name_are_groups_of_their_own)
 	expect_silence(client, 50);
 }
 
-STORY(shared_subscriptions_get_nothing_retained)
+STORY(shared_subscriptions_get_nothing_retained, .mosquitto = "sends what is retained")
 {
 	struct client *publisher = join("publisher clean"), *client = join("a clean");
 
@@ -164,7 +165,8 @@ STORY(shared_is_there_when_suback_is, .timeout = 30)
 	}
 }
 
-STORY(shared_filters_without_a_group_or_a_filter_are_refused)
+STORY(shared_filters_without_a_group_or_a_filter_are_refused,
+      .mosquitto = "takes some of them for other filters")
 {
 	static const char *const wrong[] = {"^$share//t", "^$share/g", "^$share/g/", "^$share/"};
 	struct client *client;
@@ -233,7 +235,7 @@ STORY(shared_waits_for_members_that_are_away)
 }
 
 /* One that is away does not keep what another could have. */
-STORY(shared_goes_to_those_that_are_there)
+STORY(shared_goes_to_those_that_are_there, .mosquitto = "gives those that are away their share")
 {
 	struct client *publisher = join("publisher clean"), *away = join_new("away");
 	struct client *here = join("here clean");
@@ -241,7 +243,7 @@ STORY(shared_goes_to_those_that_are_there)
 
 	subscribe(away, shared("g", "t:2"));
 	subscribe(here, shared("g", "t:2"));
-	client_vanish(away);
+	leave(away);
 	for (int i = 0; i < 10; i++) {
 		publish(publisher, 1 + (unsigned int)i % 2, "t %d", i);
 		snprintf(words, sizeof(words), "t %d", i);
