@@ -17,9 +17,9 @@
  *
  * Compatibility. The code and the library share a few members of a thread's record, and one of a
  * resource. The names of the symbols that the code needs end in the version of this interface
- * (BATON_INLINE_VERSION). A library without these symbols (an older one, or a later one with
- * another interface) serves the program all the same: the code finds at run time that the symbols
- * are not there, and calls the library. BATON_NO_INLINE, defined before the include, has the same
+ * (BATON_INLINE_VERSION). A library of the same soname without these symbols, as libbaton-checked,
+ * serves the program all the same: the code finds at run time that the symbols are not there, and
+ * calls the library. BATON_NO_INLINE, defined before the include, has the same
  * effect at compile time: for a build that looks for errors, say.
  *
  * A task's function that is left by an exception, pthread_exit or a cancellation ends the process,
@@ -40,6 +40,8 @@
 
 /* ---- The interface with the library: not for programs ---- */
 
+/* Changes with the soname alone: for the loader, a symbol that comes in a later version of the
+ * library is not optional, though it is weak. */
 #define BATON_INLINE_VERSION 2
 
 /* The words of an idle resource and of a busy resource of which nothing is asked (core/word.h). */

@@ -39,6 +39,8 @@ if(NOT CMAKE_VERSION VERSION_LESS 3.19)
 	expect(0 0.0.1...<$2)
 	expect(0 $((major + 1))...$((major + 2)))
 endif()
+set(CMAKE_SIZEOF_VOID_P 4)
+expect(0 $major.$minor)
 END
 cmake -S "$dir" -B "$dir/build" >"$dir/log" 2>&1 || {
 	cat "$dir/log"
