@@ -525,7 +525,7 @@ dist: ## a tarball of the last commit: build/baton-VERSION.tar.gz
 DIST_TESTS := T='submit call future'
 check-dist: | build/deps/test ## the tarball is reproducible, and passes some tests by itself
 	$(call where,test -e .git,git repository,\
-		MAKE='$(MAKE)' test/dist.sh $(VERSION) tidy all check $(DIST_TESTS))
+		MAKE='$(MAKE)' test/dist.sh $(VERSION) all check $(DIST_TESTS))
 
 deep-dist: | build/deps/test ## the same with all unit tests
 	$(call where,test -e .git,git repository,\
