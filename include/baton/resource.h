@@ -322,9 +322,9 @@ BATON_MUST_USE int baton_submit_batch_later(struct baton_resource *resource,
  * `init` or visit, or a job that the owner of a manual or loop executor runs. Two levels are such a
  * job that runs a task, a call of a resource with a capture_ns, and a baton_try_call() of a
  * resource with drain hooks. Four levels are a wait in which this thread helps, or drives an
- * executor. What the library puts on the stack for all levels fits into 64 KiB (80 on aarch64). Not
- * counted: a program's own recursion through baton_job_run(), and through the compensations of undo
- * logs.
+ * executor. What the library puts on the stack for all levels fits into 64 KiB (80 on aarch64, and
+ * where it was built with -fstack-protector-strong). Not counted: a program's own recursion through
+ * baton_job_run(), and through the compensations of undo logs.
  */
 #define BATON_CALLING_MAX 128
 

@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 
 /* The claim of resource.h. */
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__SSP_STRONG__)
 enum { STACK_MAX = 64 * 1024 };
 #else
 enum { STACK_MAX = 80 * 1024 };
