@@ -43,7 +43,7 @@ static struct figure {
 	{"load/publish/received/1min", 5, 11.1, false}, /* all in the first minute */
 	{"load/publish/received/5min", 1, 2.25, false},
 	{"load/publish/received/15min", 0.3, 0.75, false},
-	{"load/publish/sent/1min", 1, 1e4, false},
+	{"load/publish/sent/1min", 1, 1e5, false},
 	{"load/sockets/1min", 1, 5, false},
 };
 
@@ -61,8 +61,11 @@ static void note(const char *got)
 		if (strncmp(text, figures[i].name, size) == 0 && text[size] == ' ') {
 			const double value = strtod(text + size, NULL);
 
-			figures[i].seen = figures[i].seen || (value >= figures[i].least &&
-			                                      value <= figures[i].most);
+			/* An average that has risen too far would come down again. */
+			check(value <= figures[i].most || strncmp(text, "load/publish/", 13) != 0,
+			      "got %s", got);
+			figures[i].seen = figures[i].seen ||
+			                  (value >= figures[i].least && value <= figures[i].most);
 		}
 	}
 }

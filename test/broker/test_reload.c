@@ -81,6 +81,10 @@ STORY(reload_of_a_limit_that_is_passed_already, .timeout = 20, .mosquitto = "has
 	expect_silence(reader, 200);
 	say(reader, "SUBSCRIBE 9 c:1");
 	expect(reader, "SUBACK 9 128");
+	reload("log_level notice\nmax_filter_bytes 10\nbatch_ms 11\n",
+	       "event=option_changed option=batch_ms");
+	say(reader, "SUBSCRIBE 10 c:1");
+	expect(reader, "SUBACK 10 128");
 	ping(writer);
 }
 
