@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "server.h"
@@ -358,4 +359,97 @@ STORY(passwords_that_wait_are_bounded, .timeout = 30, .mosquitto = "has no such 
 		expect_closed(wrong[i]);
 	}
 	check(unavailable > 0, "all were checked");
+}
+
+/* ---- Beside a flood of log-ins ---- */
+
+#define PAIR_MESSAGES 500
+
+static int compare_times(const void *a, const void *b)
+{
+	const long long left = *(const long long *)a, right = *(const long long *)b;
+
+	return (left > right) - (left < right);
+}
+
+static long long microseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
+/* How long a message takes from one client to another, p99 in microseconds. */
+static long long measure_pair(struct client *publisher, struct client *subscriber)
+{
+	static long long took[PAIR_MESSAGES];
+
+	for (int i = 0; i < PAIR_MESSAGES; i++) {
+		const long long began = microseconds();
+
+		client_say(publisher, "PUBLISH q0 t x");
+		client_expect(subscriber, "PUBLISH q0 t x");
+		took[i] = microseconds() - began;
+		story_sleep(2);
+	}
+	qsort(took, PAIR_MESSAGES, sizeof(took[0]), compare_times);
+	return took[PAIR_MESSAGES * 99 / 100];
+}
+
+/* Log-ins with wrong passwords, as fast as the broker takes them; never returns. */
+_Noreturn static void flood(void)
+{
+	enum { AT_ONCE = 200 };
+	struct client *clients[AT_ONCE];
+
+	for (;;) {
+		for (int i = 0; i < AT_ONCE; i++) {
+			clients[i] = client_open_from("flood", "127.0.0.2");
+			client_say(clients[i], "CONNECT - clean user=alice password=wrong");
+		}
+		for (int i = 0; i < AT_ONCE; i++) {
+			(void)client_next(clients[i], story_limit(CLIENT_PATIENCE_MS));
+			client_vanish(clients[i]);
+			free(clients[i]->bytes);
+			free(clients[i]);
+		}
+	}
+}
+
+/* A hash that takes some 50 ms. */
+#define SLOW                                                                                       \
+	"alice:$6$rounds=100000$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHl"         \
+	"xsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"
+
+/*
+ * Threads of a lower priority than the loops' compute the hashes. Other programs may take the CPUs
+ * at any time, so one good round is enough; no round is good if a loop computes hashes.
+ */
+STORY(passwords_that_come_in_floods_delay_nobody_who_is_there, .timeout = 120,
+      .mosquitto = "checks passwords in its only thread")
+{
+	struct client *publisher, *subscriber;
+	long long alone = 0, beside = 1;
+	char options[128];
+	pid_t child;
+
+	snprintf(options, sizeof(options), "--password-file %s --allow-anonymous --threads 1",
+	         file_write(SLOW));
+	start_server(options);
+	publisher = join("publisher clean");
+	subscriber = join("subscriber clean");
+	subscribe(subscriber, "t:0");
+	for (int i = 0; i < 5 && beside > 20 * alone; i++) {
+		alone = AT(measure_pair(publisher, subscriber));
+		child = fork();
+		check(child >= 0, "no process");
+		if (child == 0)
+			flood();
+		story_sleep(200);
+		beside = AT(measure_pair(publisher, subscriber));
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	check(beside <= 20 * alone, "p99 %lld us, and %lld without a flood", beside, alone);
 }
