@@ -271,3 +271,37 @@ STORY(shared_of_a_session_that_has_ended_is_over)
 	expect_received(other, "t x");
 	expect_silence(other, 50);
 }
+
+/* With an access file (--access-file): of the members that have room, one that may read it. */
+STORY(shared_goes_to_a_member_that_may_read_it,
+      .mosquitto = "loses what the member that it has chosen may not read")
+{
+	struct client *publisher, *ann, *bob;
+	char rules[512], options[128];
+
+	snprintf(rules, sizeof(rules),
+	         "topic write %s/#\nuser ann\ntopic read %s/a\nuser bob\ntopic read %s/#\n",
+	         story_name(), story_name(), story_name());
+	snprintf(options, sizeof(options), "--access-file %s", file_write(rules));
+	start_server(options);
+	publisher = join("publisher clean");
+	ann = join("ann clean user=ann");
+	bob = join("bob clean user=bob");
+	subscribe(ann, shared("g", "#:1"));
+	subscribe(bob, shared("g", "#:1"));
+	for (int i = 0; i < 5; i++) {
+		publish(publisher, 1, "b x");
+		expect_received(bob, "b x");
+		ping(bob);
+	}
+	publish(publisher, 1, "a x"); /* whose turn is longest ago */
+	expect_received(ann, "a x");
+	ping(ann);
+	publish(publisher, 1, "a y");
+	expect_received(bob, "a y");
+	leave(bob);
+	publish(publisher, 1, "b nobody");
+	expect_silence(ann, 200);
+	publish(publisher, 1, "a z");
+	expect_received(ann, "a z");
+}
