@@ -277,3 +277,19 @@ STORY(certificates_of_wrong_files_are_told, .timeout = 60, .mosquitto = "has oth
 		"b --tls-ca ca --tls-crl nothing || exit 6",
 		story_scaled(5), realpath(server_path(), NULL), folder);
 }
+
+STORY(certificates_by_the_keys_of_mosquitto, .timeout = 60, .mosquitto = "has other words")
+{
+	make_certificates();
+	run_script("b() { timeout %lld %s --check-config --config file >said 2>&1; }; cd %s; "
+	           "printf 'acl_file rules\nlistener 1 127.0.0.1\nlistener 2 127.0.0.1\n"
+	           "certfile cert\nkeyfile key\ncafile ca\ncrlfile crl\nrequire_certificate true\n"
+	           "use_identity_as_username true\n' >file; "
+	           "echo 'topic read a' >rules; b || exit 1; "
+	           "echo 'topic reed a b' >rules; b && exit 2; "
+	           "grep -q 'line=1 expected=.read, write' said || exit 3; "
+	           "echo 'topic read a' >rules; echo no >crl; b && exit 4; "
+	           "grep -q 'crl reason=.no lists of revoked' said || exit 5; "
+	           "sed -i '/cafile/d' file; b && exit 6; grep -q 'need --tls-ca' said",
+	           story_scaled(5), realpath(server_path(), NULL), folder);
+}
