@@ -155,7 +155,7 @@ STORY(five_reason_string_has_to_fit, .mosquitto = "says nothing in words")
 STORY(five_connect_with_errors_is_answered, .mosquitto = "answers some of them by silence")
 {
 	static const char *const connects[][2] = {
-		/* A will topic with a wildcard; a reserved flag; expiry twice; receive maximum 0. */
+		/* A wildcard in the will topic; a reserved flag; expiry twice; receive maximum 0 */
 		{"10 15 00 04 'MQTT' 05 06 00 3c 00 00 01 'a' 00 00 01 '#' 00 01 'x'",
 	         "CONNACK 0 0x90"},
 		{"10 0e 00 04 'MQTT' 05 03 00 3c 00 00 01 'a'", "CONNACK 0 0x81"},

@@ -222,7 +222,7 @@ static bool tells(const char *packet, enum why why)
 	return strstr(packet, "ACK") == packet + 3 || strstr(packet, text) != NULL;
 }
 
-/* One of the clients that were refused is told why, or, where it cannot be, nothing of that sort. */
+/* One of the clients that were refused is told why, unless it cannot be told. */
 static void check_told(const struct row *row)
 {
 	const bool five = version[0] != '\0';
