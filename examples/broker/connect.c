@@ -64,8 +64,7 @@ static void connect_keep_alive(struct connection *connection, struct codec_conne
 	connection->silence_max = (uint64_t)connect->keep_alive * 1500;
 }
 
-static int connect_will(struct connection *connection, const struct codec_connect *connect,
-                        struct will **will)
+static int connect_will(const struct codec_connect *connect, struct will **will)
 {
 	*will = NULL;
 	if (connect->will.topic.size == 0)
@@ -77,7 +76,7 @@ static int connect_will(struct connection *connection, const struct codec_connec
 		          log_text("reason", why_text(WHY_OWN_TOPIC)));
 		return 0;
 	}
-	*will = will_create(&broker_of(connection)->env, &connect->will, connect->will_delay);
+	*will = will_create(&connect->will, connect->will_delay);
 	return *will != NULL ? 0 : -ENOMEM;
 }
 
@@ -118,7 +117,7 @@ int connect_handle(struct connection *connection, const struct codec_frame *fram
 	client = (struct access_client){.user = login_user(connection, &connect),
 	                                .id = connect.client_id};
 	connect_keep_alive(connection, &connect, &terms);
-	status = connect_will(connection, &connect, &terms.will);
+	status = connect_will(&connect, &terms.will);
 	if (status == 0)
 		status = join_start(&broker_of(connection)->clients, connection, &client, &terms);
 	return status == 0 ? 1 : status;

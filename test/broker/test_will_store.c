@@ -2,6 +2,8 @@
 /* --store: wills of clients that are connected, or whose delay runs, when the broker is killed. */
 #include "client.h"
 
+#include <stdio.h>
+
 #include "server.h"
 #include "store_file.h"
 
@@ -95,4 +97,25 @@ STORY(will_of_a_start_that_fails_stays, OURS)
 	store_start("");
 	heir = resume("heir");
 	expect_received(heir, "w bye");
+}
+
+/* Who may not publish it, may not have a crash publish it. */
+STORY(will_of_a_crash_is_published_by_the_access_rules, OURS)
+{
+	char options[128];
+	struct client *heir;
+
+	snprintf(options, sizeof(options), "--access-file %s",
+	         file_write("topic read #\ntopic write good/#\n"));
+	store_start(options);
+	heir = join_new("heir");
+	subscribe(heir, "^good/w:1 ^bad/w:1");
+	leave(heir);
+	join("a clean will=^bad/w message=no wq=1");
+	join("b clean will=^good/w message=yes wq=1");
+	store_kill();
+	store_start(options);
+	heir = resume("heir");
+	expect_received(heir, "good/w yes");
+	expect_silence(heir, 200);
 }

@@ -166,7 +166,9 @@ static void session_answer(struct session *session, struct join *join)
 		session_reference(session);
 		store_note_then(store, DATABASE_ADD_SESSION, &record, session_noted, session);
 	}
-	if (session->will != NULL)
+	/* After a restart there may be no client whose rights could be looked at. */
+	if (session->will != NULL &&
+	    session_may(session, ACCESS_WRITE, session->will->message->publish.topic))
 		will_store(session->will, session->env, session->id);
 	if (store_waits(store) && (fresh || join->replaces || session->will != NULL))
 		store_note_then(store, DATABASE_NOTHING, NULL, session_welcome, join);
@@ -374,8 +376,7 @@ bool session_may(const struct session *session, enum access_right right, struct 
 	const struct access_client client = session_client(session);
 
 	/* A group asks when it knows the member (group.c). */
-	return session->group != NULL ||
-	       rights_allow(&session->env->rights, &client, right, topic);
+	return session->group != NULL || rights_allow(&session->env->rights, &client, right, topic);
 }
 
 void session_restore(struct session *session, uint64_t id, uint32_t expiry, int64_t away)

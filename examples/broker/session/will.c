@@ -13,7 +13,7 @@
 #include "session/clients.h"
 #include "store/writes.h"
 
-struct will *will_create(struct env *env, const struct codec_publish *publish, uint32_t delay)
+struct will *will_create(const struct codec_publish *publish, uint32_t delay)
 {
 	struct will *will = calloc(1, sizeof(*will));
 
@@ -26,8 +26,6 @@ struct will *will_create(struct env *env, const struct codec_publish *publish, u
 	}
 	will->delay = delay;
 	will->expiry = publish->expiry;
-	if (env->store != NULL)
-		will->id = store_draw(env->store, 1);
 	return will;
 }
 
@@ -37,33 +35,46 @@ static void will_noted(void *message, bool kept)
 	message_release(message, MESSAGE_REFERENCE);
 }
 
-void will_store(const struct will *will, struct env *env, uint64_t session)
+void will_store(struct will *will, struct env *env, uint64_t session)
 {
-	const struct message *message = will->message;
-	const struct database_record record = {
+	struct message *message = will->message;
+	struct database_record record;
+
+	if (env->store == NULL)
+		return;
+	will->id = store_draw(env->store, 1);
+	record = (struct database_record){
 		.numbers = {(int64_t)will->id, (int64_t)session, 0, will->delay,
 	                    message->publish.qos, message->publish.retain, will->expiry},
 		.texts = {message->publish.topic, message->publish.payload,
 	                  message_properties(message)}};
+	message_take(message, MESSAGE_REFERENCE);
+	store_note_then(env->store, DATABASE_ADD_WILL, &record, will_noted, message);
+}
 
-	if (will->id == 0)
-		return;
-	message_take(will->message, MESSAGE_REFERENCE);
-	store_note_then(env->store, DATABASE_ADD_WILL, &record, will_noted, will->message);
+static void will_begin_wait(struct will *will, struct env *env)
+{
+	/* Relaxed, as below: a sum, which orders nothing. */
+	add_relaxed(&env->stats.queued_bytes, will->message->cost);
+	will->waits = true;
+}
+
+static void will_end_wait(struct will *will, struct env *env)
+{
+	if (will->waits)
+		sub_relaxed(&env->stats.queued_bytes, will->message->cost);
+	will->waits = false;
 }
 
 bool will_wait(struct will *will, struct env *env)
 {
 	const int64_t now = store_time();
-	const size_t memory = will->message->cost;
 
-	/* Relaxed: a sum, which orders nothing. */
-	if (add_relaxed(&env->stats.queued_bytes, memory) + memory >
-	    limit_of(env, queued_total_max)) {
-		sub_relaxed(&env->stats.queued_bytes, memory);
+	will_begin_wait(will, env);
+	if (load_relaxed(&env->stats.queued_bytes) > limit_of(env, queued_total_max)) {
+		will_end_wait(will, env);
 		return false;
 	}
-	will->waits = true;
 	will->due = baton_now() + (uint64_t)will->delay * BATON_SECOND;
 	if (will->id != 0 && now != 0)
 		store_note(env->store, DATABASE_WILL_DUE,
@@ -75,12 +86,6 @@ void will_free(struct will *will)
 {
 	message_release(will->message, MESSAGE_REFERENCE + MESSAGE_HOP);
 	free(will);
-}
-
-static void will_end_wait(const struct will *will, struct env *env)
-{
-	if (will->waits)
-		sub_relaxed(&env->stats.queued_bytes, will->message->cost);
 }
 
 void will_publish(struct will *will, struct env *env, struct unsubscriber *calls,
@@ -128,12 +133,13 @@ struct will *will_restore(struct env *env, const struct database_record *record,
 		.retain = record->numbers[5] != 0,
 		.expiry = (uint32_t)record->numbers[6],
 	};
-	struct will *will = will_create(env, &publish, (uint32_t)record->numbers[3]);
+	struct will *will = will_create(&publish, (uint32_t)record->numbers[3]);
 
 	if (will == NULL)
 		return NULL;
 	will->id = (uint64_t)record->numbers[0];
 	will->due = baton_now() + will_left(will->delay, record->numbers[2]) * BATON_SECOND;
+	will_begin_wait(will, env);
 	*session = (uint64_t)record->numbers[1];
 	return will;
 }

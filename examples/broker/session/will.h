@@ -30,7 +30,7 @@ struct unsubscriber;
 
 struct will {
 	struct message *message; /* a reference and a hop */
-	uint64_t id;             /* in the store; 0: there is none */
+	uint64_t id;             /* in the store; 0: it is not there */
 	uint64_t due;            /* while its delay runs: when it ends, in ns */
 	uint32_t delay;          /* seconds */
 	uint32_t expiry;         /* seconds behind its publication; PROPERTIES_NEVER */
@@ -38,10 +38,10 @@ struct will {
 };
 
 /* NULL: no memory. */
-struct will *will_create(struct env *env, const struct codec_publish *publish, uint32_t delay);
+struct will *will_create(const struct codec_publish *publish, uint32_t delay);
 
-/* Writes the will of that session of the store; 0: a session that is not there. */
-void will_store(const struct will *will, struct env *env, uint64_t session);
+/* Writes the will of that session of the store; 0: a session that is not there. Once. */
+void will_store(struct will *will, struct env *env, uint64_t session);
 
 /* Its delay begins. False: there is no room. */
 bool will_wait(struct will *will, struct env *env);
