@@ -77,10 +77,10 @@ struct message *message_create(struct connection *publisher, const struct codec_
 	message->publish.packet_id = publish->packet_id;
 	message->publish.qos = publish->qos;
 	message->publish.retain = publish->retain;
-	message->publish.properties_size = 0;
+	message->publish.size = (uint32_t)(head + publish->payload.size);
 	if (publish->properties.size > 0)
-		message->publish.properties_size = (uint32_t)properties_forward(
-			message->bytes + message_size(message), publish->properties);
+		message->publish.size += (uint32_t)properties_forward(
+			message->bytes + message->publish.size, publish->properties);
 	return message;
 }
 
@@ -120,19 +120,13 @@ void message_acknowledge(struct message *message)
 /* The room before the identifiers for two other properties of the broker's: expiry and alias. */
 #define PACKET_FIRST 8
 
-struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
-                             struct slice identifiers)
+static inline struct packet *packet_make(struct message *message, uint8_t qos, bool whole,
+                                         size_t room)
 {
-	const bool whole = qos == 0 && !retain;
-	const size_t head_max = whole ? 0 : CODEC_HEADER_MAX + 2 + message->publish.topic.size + 2;
-	const size_t more = identifiers.size > 0 ? PACKET_FIRST + identifiers.size : 0;
-	const size_t room = more > head_max ? more : head_max;
 	struct packet *packet = malloc(sizeof(*packet) + room);
 
 	if (packet == NULL)
 		return NULL;
-	if (identifiers.size > 0)
-		memcpy(packet->head + PACKET_FIRST, identifiers.bytes, identifiers.size);
 	packet->next = NULL;
 	packet->session = NULL;
 	packet->due = 0;
@@ -141,23 +135,56 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 	packet->order = 0;
 	packet->packet_id = 0;
 	packet->qos = qos;
-	packet->retain = retain;
+	packet->retain = false;
 	packet->marker = false;
 	packet->ordered = false;
 	packet->ready = false;
+	packet->reasons = false;
 	packet->lost = false;
 	packet->repeated = false;
 	packet->retained = false;
-	packet->hop = hop;
+	packet->hop = true;
 	packet->whole = whole;
 	packet->head_size = (uint32_t)room;
-	packet->size = (uint32_t)identifiers.size;
+	packet->size = whole ? (uint32_t)message_size(message) : 0;
+	return packet;
+}
+
+/* The room for a head in MQTT 3.1.1. */
+static size_t packet_head_max(const struct message *message)
+{
+	return CODEC_HEADER_MAX + 2 + message->publish.topic.size + 2;
+}
+
+struct packet *packet_create_live(struct message *message, uint8_t qos)
+{
+	const bool whole = qos == 0;
+
+	return packet_make(message, qos, whole, whole ? 0 : packet_head_max(message));
+}
+
+struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
+                             struct slice identifiers)
+{
+	const bool whole = qos == 0 && !retain && identifiers.size == 0;
+	const size_t head_max = whole ? 0 : packet_head_max(message);
+	const size_t more = identifiers.size > 0 ? PACKET_FIRST + identifiers.size : 0;
+	struct packet *packet = packet_make(message, qos, whole, more > head_max ? more : head_max);
+
+	if (packet == NULL)
+		return NULL;
+	packet->retain = retain;
+	packet->hop = hop;
+	if (identifiers.size > 0) {
+		memcpy(packet->head + PACKET_FIRST, identifiers.bytes, identifiers.size);
+		packet->size = (uint32_t)identifiers.size;
+	}
 	return packet;
 }
 
 struct slice packet_identifiers(const struct packet *packet)
 {
-	return packet->size > 0
+	return packet->size > 0 && !packet->whole
 	               ? (struct slice){(const char *)packet->head + PACKET_FIRST, packet->size}
 	               : (struct slice){NULL, 0};
 }
@@ -180,14 +207,8 @@ static struct codec_publish packet_publish(const struct packet *packet)
 
 void packet_encode(struct packet *packet)
 {
-	struct codec_publish publish;
+	const struct codec_publish publish = packet_publish(packet);
 
-	if (packet->whole) {
-		packet->head_size = 0;
-		packet->size = (uint32_t)message_size(packet->message);
-		return;
-	}
-	publish = packet_publish(packet);
 	packet->head_size = (uint32_t)codec_put_publish(packet->head, &publish);
 	packet->size = packet->head_size + (uint32_t)publish.payload.size;
 }
@@ -198,7 +219,8 @@ size_t packet_size5(const struct packet *packet)
 	const size_t expiry_size = packet->message->expires != 0 ? 5 : 0;
 	size_t head_size;
 
-	return codec_size_publish5(&publish, expiry_size + packet->size, &head_size);
+	return codec_size_publish5(&publish, expiry_size + packet_identifiers(packet).size,
+	                           &head_size);
 }
 
 /* The seconds that the message has left. */

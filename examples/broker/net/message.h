@@ -57,10 +57,10 @@ struct message {
 	struct {
 		struct slice topic; /* points into bytes[], as the payload does */
 		struct slice payload;
-		uint32_t properties_size; /* of those that are passed on */
 		uint16_t packet_id;
 		uint8_t qos;
 		bool retain;
+		uint32_t size; /* of bytes[] */
 	} publish;
 	unsigned char bytes[]; /* the whole packet of MQTT 3.1.1, for QoS 0; then the properties */
 };
@@ -92,14 +92,15 @@ static inline size_t message_size(const struct message *message)
 /* The properties that are passed on, as they came. */
 static inline struct slice message_properties(const struct message *message)
 {
-	return (struct slice){(const char *)message->bytes + message_size(message),
-	                      message->publish.properties_size};
+	const size_t size = message_size(message);
+
+	return (struct slice){(const char *)message->bytes + size, message->publish.size - size};
 }
 
 /* All of its memory. */
 static inline size_t message_memory(const struct message *message)
 {
-	return sizeof(*message) + message_size(message) + message->publish.properties_size;
+	return sizeof(*message) + message->publish.size;
 }
 
 /*
@@ -119,7 +120,8 @@ void message_acknowledge(struct message *message);
 /*
  * The head of a packet of a message is made when the session sends it: only then are the version of
  * MQTT, the packet id, the time that is left, and a topic alias certain. Until then, head[] has the
- * identifiers of the subscriptions, and `size` is theirs.
+ * identifiers of the subscriptions, and `size` is theirs. A packet that needs no head in MQTT 3.1.1
+ * (`whole`) is ready for it from the beginning, and has no identifiers.
  *
  * Two words of a packet change their meaning on its way. Whoever hands the packet on sets the
  * word for the next part:
@@ -178,10 +180,16 @@ struct packet {
 struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
                              struct slice identifiers);
 
+/*
+ * The same for a subscription with nothing but a QoS, of a message that has just been published:
+ * takes over a hop.
+ */
+struct packet *packet_create_live(struct message *message, uint8_t qos);
+
 /* The identifiers of a packet whose head is not made yet. */
 struct slice packet_identifiers(const struct packet *packet);
 
-/* Makes the head for MQTT 3.1.1. A packet of QoS 1 or 2 has its packet id. */
+/* Makes the head for MQTT 3.1.1, of a packet that is not whole. At QoS 1 and 2 it has its id. */
 void packet_encode(struct packet *packet);
 
 /* What a packet of MQTT 5 says of its topic. */

@@ -82,6 +82,18 @@ void delivery_drop(struct session *session, struct packet *packet)
 	delivery_discard(session, packet);
 }
 
+static void delivery_send(struct session *session, struct packet *packet)
+{
+	if (packet->message != NULL) {
+		if (!wire_ready(session, packet))
+			packet = wire_encode(session, packet);
+		if (packet == NULL)
+			return;
+		session->sent += packet_memory(packet);
+	}
+	connection_send(session->connection, packet);
+}
+
 static void delivery_go_on(struct session *session);
 
 static int session_run_kept(struct baton_task *task)
@@ -94,7 +106,7 @@ static int session_run_kept(struct baton_task *task)
 	/* The packet is void if its connection has gone, or the client did not wait for it. */
 	if (session->connection != NULL && session->epoch == packet->epoch &&
 	    (packet->message == NULL || (entry != NULL && entry->message == packet->message)))
-		wire_send(session, packet);
+		delivery_send(session, packet);
 	else
 		packet_destroy(packet);
 	if (session->storing == 0)
@@ -130,7 +142,7 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 	}
 	if (statement != DATABASE_NOTHING)
 		store_note(store, statement, record);
-	wire_send(session, packet);
+	delivery_send(session, packet);
 }
 
 /* PUBREC has come, or had come before; or its packet id is not known, as the reason says. */
@@ -151,7 +163,7 @@ static void delivery_send_pubrel(struct session *session, uint16_t packet_id, ui
 static void delivery_send_answer(struct session *session, struct packet *answer)
 {
 	answer->order = 0; /* the same word was the SUBACK's number */
-	wire_send(session, answer);
+	delivery_send(session, answer);
 }
 
 /*
@@ -250,7 +262,7 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
 	if (packet->row == 0) {
-		wire_send(session, packet);
+		delivery_send(session, packet);
 		return;
 	}
 	entry->row = packet->row;
@@ -263,7 +275,7 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 		store_note(session->env->store, DATABASE_SEND_ROW,
 		           STORE_NUMBERS((int64_t)session->id, (int64_t)entry->row,
 		                         packet->packet_id));
-	wire_send(session, packet);
+	delivery_send(session, packet);
 }
 
 /* The entry's message is not to be sent any more. The store forgets the row before the message. */
@@ -293,7 +305,7 @@ static void delivery_send_again(struct session *session, struct packet *packet)
 	if (entry->row != 0 && packet->qos == 2)
 		delivery_send_kept(session, packet, DATABASE_NOTHING, NULL);
 	else
-		wire_send(session, packet);
+		delivery_send(session, packet);
 }
 
 static void delivery_send_message(struct session *session, struct packet *packet)
@@ -305,7 +317,7 @@ static void delivery_send_message(struct session *session, struct packet *packet
 	else if (packet->qos > 0)
 		delivery_send_first(session, packet);
 	else if (output_has_room(session, packet))
-		wire_send(session, packet);
+		delivery_send(session, packet);
 	else
 		delivery_drop(session, packet);
 }
@@ -346,7 +358,7 @@ static void delivery_handed(struct session *session, struct packet *packet)
 	if (none)
 		packet_destroy(packet);
 	else
-		wire_send(session, packet);
+		delivery_send(session, packet);
 }
 
 static void delivery_message(struct session *session, struct packet *packet)

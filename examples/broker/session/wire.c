@@ -5,7 +5,6 @@
 #include "common/env.h"
 #include "common/why.h"
 #include "net/connection.h"
-#include "session/session.h"
 
 #define WIRE_PACKET_MAX (CODEC_HEADER_MAX + (size_t)268435455) /* bytes of any packet */
 #define WIRE_ALIAS_MORE 6 /* bytes, at most, of an alias and of the longer lengths before it */
@@ -26,7 +25,7 @@ bool wire_fits(const struct session *session, const struct packet *packet)
 	return wire_fits_with(session, packet, 0);
 }
 
-bool wire_void(struct session *session, const struct packet *packet)
+bool wire_look(struct session *session, const struct packet *packet)
 {
 	if (message_expired(packet->message)) {
 		stats_count(&session->env->stats.dropped);
@@ -49,33 +48,18 @@ static struct packet *wire_encode5(struct session *session, struct packet *packe
 	return packet_encode5(packet, alias);
 }
 
-/* The message goes out. */
-static void wire_send_message(struct session *session, struct packet *packet)
+struct packet *wire_encode(struct session *session, struct packet *packet)
 {
-	session->sent += packet_memory(packet);
-	connection_send(session->connection, packet);
-}
+	struct packet *encoded;
 
-static void wire_send5(struct session *session, struct packet *packet)
-{
-	struct packet *encoded = wire_encode5(session, packet);
-
-	if (encoded != NULL) {
-		wire_send_message(session, encoded);
-		return;
-	}
-	connection_kick(session->connection, WHY_NO_MEMORY);
-	packet_destroy(packet);
-}
-
-void wire_send(struct session *session, struct packet *packet)
-{
-	if (packet->message == NULL) {
-		connection_send(session->connection, packet);
-	} else if (session->version == CODEC_5) {
-		wire_send5(session, packet);
-	} else {
+	if (session->version != CODEC_5) {
 		packet_encode(packet);
-		wire_send_message(session, packet);
+		return packet;
 	}
+	encoded = wire_encode5(session, packet);
+	if (encoded == NULL) {
+		connection_kick(session->connection, WHY_NO_MEMORY);
+		packet_destroy(packet);
+	}
+	return encoded;
 }

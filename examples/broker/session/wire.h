@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets as their client gets them: the last step in a session, under its baton. Only here are the
- * version of MQTT, the client's maximum packet size, its topic aliases and the time that a message
- * has left certain. The client is there.
+ * Packets of messages as their client gets them: the last step in a session, under its baton. Only
+ * here are the version of MQTT, the client's maximum packet size, its topic aliases and the time
+ * that a message has left certain. The client is there.
  */
 #ifndef BROKER_WIRE_H
 #define BROKER_WIRE_H
 
 #include <stdbool.h>
 
-struct packet;
-struct session;
+#include "net/message.h"
+#include "session/session.h"
 
 /* Is the packet of a message within the client's maximum packet size? */
 bool wire_fits(const struct session *session, const struct packet *packet);
 
-/* The message is not to be sent any more: it has expired, or does not fit. Counts it then. */
-bool wire_void(struct session *session, const struct packet *packet);
+/* For wire_void(): a message that may have expired, or may be too large. */
+bool wire_look(struct session *session, const struct packet *packet);
 
-/* Sends the packet. */
-void wire_send(struct session *session, struct packet *packet);
+/* The message is not to be sent any more: it has expired, or does not fit. Counts it then. */
+static inline bool wire_void(struct session *session, const struct packet *packet)
+{
+	return (packet->message->expires != 0 || session->version == CODEC_5) &&
+	       wire_look(session, packet);
+}
+
+/*
+ * Makes the head of a message's packet, which may move. NULL: no memory; then the packet is gone,
+ * and its connection is closed.
+ */
+struct packet *wire_encode(struct session *session, struct packet *packet);
+
+/* Is there no need to? */
+static inline bool wire_ready(const struct session *session, const struct packet *packet)
+{
+	return packet->whole && session->version != CODEC_5;
+}
 
 #endif

@@ -116,12 +116,17 @@ bool audience_add(struct audience *audience, struct session *session,
 		return false;
 	slot = audience_slot(audience, session);
 	if (*slot == 0) {
-		audience->entries[audience->count++] = (struct audience_entry){
-			.session = session, .qos = AUDIENCE_NOTHING, .own_qos = AUDIENCE_NOTHING};
+		audience->entries[audience->count++] =
+			(struct audience_entry){.session = session,
+		                                .qos = AUDIENCE_NOTHING,
+		                                .own_qos = AUDIENCE_NOTHING,
+		                                .plain = true};
 		*slot = (uint32_t)audience->count;
 	}
 	entry = &audience->entries[*slot - 1];
 	entry->qos = qos_higher(entry->qos, options.qos);
+	entry->plain &=
+		(options.no_local | options.retain_as_published) == 0 && options.identifier == 0;
 	entry->retain |= options.retain_as_published;
 	if (options.no_local) {
 		entry->no_local = true;

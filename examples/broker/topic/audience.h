@@ -51,6 +51,7 @@ struct audience_entry {
 	uint32_t identifiers; /* see audience.c; 0: none */
 	uint8_t qos;          /* of others' messages */
 	uint8_t own_qos;      /* of its own messages, or AUDIENCE_NOTHING */
+	bool plain;           /* there is nothing but a QoS */
 	bool no_local : 1;    /* one of its subscriptions has that */
 	bool retain : 1;      /* of others' messages, the retain flag is passed on as it came */
 	bool own_retain : 1;  /* the same of its own */

@@ -60,39 +60,47 @@ static void topic_charge(const struct topic *topic, struct message *message)
 	message->cost += cost;
 }
 
-struct topic_delivery topic_delivery(const struct audience_entry *entry,
-                                     const struct message *message)
+struct topic_delivery topic_delivery5(const struct audience_entry *entry,
+                                      const struct message *message)
 {
 	const bool own = entry->no_local && entry->session->identity == message->sender;
 	const uint8_t qos = own ? entry->own_qos : entry->qos;
 
 	return (struct topic_delivery){
+		.qos = message->publish.qos < qos ? message->publish.qos : qos,
 		.own = own,
 		.nothing = qos == AUDIENCE_NOTHING,
-		.qos = message->publish.qos < qos ? message->publish.qos : qos,
 		.retain = (own ? entry->own_retain : entry->retain) && message->publish.retain,
 	};
+}
+
+/* The packet for a session of the audience. NULL: no memory. */
+static struct packet *topic_packet(const struct topic *topic, const struct audience_entry *entry,
+                                   struct message *message, struct topic_delivery delivery)
+{
+	return entry->plain
+	               ? packet_create_live(message, delivery.qos)
+	               : packet_create(message, delivery.qos, delivery.retain, true,
+	                               audience_identifiers(&topic->audience, entry, delivery.own));
 }
 
 /* Passes the message to each session once. The caller keeps a reference and a hop until then. */
 static void topic_fan_out(struct topic *topic, struct message *message)
 {
-	const struct audience *audience = &topic->audience;
-	const size_t count = audience->count;
+	const size_t count = topic->audience.count;
 	uint64_t spare = count, row = message->id;
 
 	/* One atomic for all packets; the counts that no packet takes are given back below. */
 	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
 	for (size_t i = 0; i < count; i++) {
-		const struct audience_entry *entry = &audience->entries[i];
+		const struct audience_entry *entry = &topic->audience.entries[i];
 		const struct topic_delivery delivery = topic_delivery(entry, message);
 		struct packet *packet;
 		bool kept;
 
 		if (delivery.nothing)
 			continue;
-		packet = packet_create(message, delivery.qos, delivery.retain, true,
-		                       audience_identifiers(audience, entry, delivery.own));
+		packet = topic_packet(topic, entry, message, delivery);
 		kept = row != 0 && keep_needed(entry->session, delivery.qos);
 		row += kept; /* as in keep_message() */
 		if (packet == NULL) {

@@ -88,14 +88,25 @@ void topic_unuse(struct topic_use *use);
 
 /* What of a message goes to a session of the audience. Under the topic's baton. */
 struct topic_delivery {
+	uint8_t qos;
 	bool own;     /* the message is the session's own */
 	bool nothing; /* its subscriptions are not for such a message */
 	bool retain;
-	uint8_t qos;
 };
 
-struct topic_delivery topic_delivery(const struct audience_entry *entry,
-                                     const struct message *message);
+/* For topic_delivery(): by subscriptions that have more than a QoS. */
+struct topic_delivery topic_delivery5(const struct audience_entry *entry,
+                                      const struct message *message);
+
+static inline struct topic_delivery topic_delivery(const struct audience_entry *entry,
+                                                   const struct message *message)
+{
+	const uint8_t qos = message->publish.qos;
+
+	if (entry->plain)
+		return (struct topic_delivery){.qos = qos < entry->qos ? qos : entry->qos};
+	return topic_delivery5(entry, message);
+}
 
 /*
  * Tells a topic of a SUBSCRIBE whose filter matches it, in that pass of the table. `ask` is the
