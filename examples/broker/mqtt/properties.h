@@ -88,7 +88,8 @@ size_t properties_put_varint(unsigned char *out, uint32_t value);
 size_t properties_put_byte(unsigned char *out, enum property property, uint8_t value); /* 2 */
 size_t properties_put_u16(unsigned char *out, enum property property, uint16_t value); /* 3 */
 size_t properties_put_u32(unsigned char *out, enum property property, uint32_t value); /* 5 */
-size_t properties_put_id(unsigned char *out, uint32_t subscription_id);                /* 5 */
+#define PROPERTIES_ID_MAX 5
+size_t properties_put_id(unsigned char *out, uint32_t subscription_id); /* PROPERTIES_ID_MAX */
 /* A text or binary data; at most 65,535 bytes: 3 + its size. */
 size_t properties_put_text(unsigned char *out, enum property property, struct slice text);
 

@@ -163,23 +163,59 @@ struct packet *packet_create_live(struct message *message, uint8_t qos)
 	return packet_make(message, qos, whole, whole ? 0 : packet_head_max(message));
 }
 
+/* The room for a head in MQTT 3.1.1, and until then for the identifiers. */
+static size_t packet_room(const struct message *message, bool whole, size_t identifiers_size)
+{
+	const size_t head_max = whole ? 0 : packet_head_max(message);
+	const size_t more = identifiers_size > 0 ? PACKET_FIRST + identifiers_size : 0;
+
+	return more > head_max ? more : head_max;
+}
+
+static void packet_put_identifiers(struct packet *packet, struct slice identifiers)
+{
+	if (identifiers.size == 0)
+		return;
+	memcpy(packet->head + PACKET_FIRST, identifiers.bytes, identifiers.size);
+	packet->size = (uint32_t)identifiers.size;
+}
+
 struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop,
                              struct slice identifiers)
 {
 	const bool whole = qos == 0 && !retain && identifiers.size == 0;
-	const size_t head_max = whole ? 0 : packet_head_max(message);
-	const size_t more = identifiers.size > 0 ? PACKET_FIRST + identifiers.size : 0;
-	struct packet *packet = packet_make(message, qos, whole, more > head_max ? more : head_max);
+	struct packet *packet =
+		packet_make(message, qos, whole, packet_room(message, whole, identifiers.size));
 
 	if (packet == NULL)
 		return NULL;
 	packet->retain = retain;
 	packet->hop = hop;
-	if (identifiers.size > 0) {
-		memcpy(packet->head + PACKET_FIRST, identifiers.bytes, identifiers.size);
-		packet->size = (uint32_t)identifiers.size;
-	}
+	packet_put_identifiers(packet, identifiers);
 	return packet;
+}
+
+struct packet *packet_change(struct packet *packet, uint8_t qos, bool retain,
+                             struct slice identifiers)
+{
+	const bool whole = qos == 0 && !retain && identifiers.size == 0;
+	const size_t room = packet_room(packet->message, whole, identifiers.size);
+	struct packet *changed = packet;
+
+	if (room > packet->head_size) {
+		changed = malloc(sizeof(*changed) + room);
+		if (changed == NULL)
+			return NULL;
+		*changed = *packet;
+		changed->head_size = (uint32_t)room;
+		free(packet);
+	}
+	changed->qos = qos;
+	changed->retain = retain;
+	changed->whole = whole;
+	changed->size = whole ? (uint32_t)message_size(changed->message) : 0;
+	packet_put_identifiers(changed, identifiers);
+	return changed;
 }
 
 struct slice packet_identifiers(const struct packet *packet)

@@ -186,6 +186,13 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
  */
 struct packet *packet_create_live(struct message *message, uint8_t qos);
 
+/*
+ * Gives a packet whose head is not made yet another QoS, retain flag and identifiers. It may move.
+ * NULL: no memory; the packet is as it was.
+ */
+struct packet *packet_change(struct packet *packet, uint8_t qos, bool retain,
+                             struct slice identifiers);
+
 /* The identifiers of a packet whose head is not made yet. */
 struct slice packet_identifiers(const struct packet *packet);
 

@@ -26,44 +26,22 @@ static void group_place(struct member *member)
 		ready_take(&member->group->ready, &member->place);
 }
 
-/* A packet that has room for a head, in place of this one; NULL: no memory. */
-static struct packet *group_replace(struct packet *packet, struct slice identifiers)
-{
-	struct packet *other =
-		packet_create(packet->message, 0, true, packet->hop, identifiers);
-
-	if (other != NULL)
-		free(packet); /* what it held is the other's */
-	return other;
-}
-
-/*
- * Makes the packet what this member has asked for. A message of QoS 0 is sent as it came, or has a
- * head of its own. NULL: there is no memory for that, and the packet is dropped.
- */
+/* Makes the packet what this member has asked for. NULL: no memory, and the packet is dropped. */
 static struct packet *group_dress(const struct member *member, struct packet *packet)
 {
 	const struct message *message = packet->message;
-	const bool retain = message->publish.retain && member->options.retain;
-	unsigned char bytes[5];
+	const uint8_t qos = message->publish.qos < member->options.qos ? message->publish.qos
+	                                                               : member->options.qos;
+	unsigned char bytes[PROPERTIES_ID_MAX];
 	const struct slice identifiers = {
 		(const char *)bytes, member->options.identifier != 0
 					     ? properties_put_id(bytes, member->options.identifier)
 					     : 0};
-	struct packet *dressed = packet;
+	struct packet *dressed = packet_change(
+		packet, qos, message->publish.retain && member->options.retain, identifiers);
 
-	if (packet->whole && (retain || identifiers.size > 0))
-		dressed = group_replace(packet, identifiers);
-	if (dressed == NULL) {
+	if (dressed == NULL)
 		delivery_drop(member->group->session, packet);
-		return NULL;
-	}
-	if (identifiers.size > 0)
-		memcpy(dressed->head, bytes, identifiers.size);
-	dressed->size = (uint32_t)identifiers.size;
-	dressed->retain = retain;
-	dressed->qos = message->publish.qos < member->options.qos ? message->publish.qos
-	                                                           : member->options.qos;
 	return dressed;
 }
 

@@ -169,7 +169,7 @@ static bool audience_seal_identifiers(struct audience *audience)
 {
 	struct audience_identifiers *all = audience->identifiers;
 	/* There are no more entries with identifiers than identifiers. */
-	const size_t most = all->count * (sizeof(struct audience_sizes) + AUDIENCE_IDENTIFIER_MAX);
+	const size_t most = all->count * (sizeof(struct audience_sizes) + PROPERTIES_ID_MAX);
 	unsigned char *bytes = most < UINT32_MAX ? malloc(most) : NULL;
 
 	if (bytes == NULL)

@@ -43,7 +43,6 @@ static inline int64_t subscription_stored(union subscription_options options)
 	return options.no_local | options.retain_as_published << 1;
 }
 
-#define AUDIENCE_IDENTIFIER_MAX 5 /* bytes of an identifier as a property */
 #define AUDIENCE_NOTHING 3        /* in the place of a QoS */
 
 struct audience_entry {

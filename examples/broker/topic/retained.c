@@ -162,7 +162,7 @@ void retained_send(struct topic *topic, const struct topic_tell *tell)
 {
 	struct message *message;
 	const union subscription_options options = tell->options;
-	unsigned char bytes[AUDIENCE_IDENTIFIER_MAX];
+	unsigned char bytes[PROPERTIES_ID_MAX];
 	struct slice identifiers = {(const char *)bytes, 0};
 	struct packet *packet;
 	uint8_t qos;
