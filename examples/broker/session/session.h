@@ -245,8 +245,8 @@ void session_end(struct session *session);
 void session_deliver(struct session *session, struct packet *packet);
 
 /*
- * Handles the client's PUBACK, PUBREC and PUBCOMP. Frees `acks`, and ends what the connection was
- * charged for them and for their answers.
+ * acknowledge.c. Handles the client's PUBACK, PUBREC and PUBCOMP. Frees `acks`, and ends what the
+ * connection was charged for them and for their answers.
  */
 #define SESSION_ACKS_MAX 60
 #define SESSION_ACKS_COST (sizeof(struct session_acks) + SESSION_ACKS_MAX * sizeof(struct packet))
@@ -289,6 +289,15 @@ void delivery_restore_sent(struct session *session, const struct inflight_entry 
 void delivery_discard(struct session *session, struct packet *packet);
 void delivery_drop(struct session *session, struct packet *packet);
 void delivery_count_drop(struct session *session, const char *why);
+
+/*
+ * For acknowledge.c, under the session's baton. go_on: sends what waits, if there may be room now.
+ * send_pubrel: PUBREC has come, or had come before; or its packet id is not known, as the reason
+ * says. `row`: that of the message in the store, if its state changes; else 0.
+ */
+void delivery_go_on(struct session *session);
+void delivery_send_pubrel(struct session *session, uint16_t packet_id, uint8_t reason,
+                          uint64_t row);
 
 /* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
 void delivery_begin(struct session *session);
