@@ -277,6 +277,10 @@ static void delivery_send_first(struct session *session, struct packet *packet)
 /* The entry's message is not to be sent any more. The store forgets the row before the message. */
 static void delivery_forget(struct session *session, struct inflight_entry *entry)
 {
+	struct member *member = inflight_member(&session->inflight, entry);
+
+	if (member != NULL) /* the message is of QoS 2: its row is the session's */
+		group_notify(member, NOTICE_COMPLETED, 1);
 	if (entry->row != 0)
 		store_note(session->env->store, DATABASE_END_ROW,
 		           STORE_NUMBERS((int64_t)session->id, (int64_t)entry->row));
@@ -330,31 +334,26 @@ void delivery_go_on(struct session *session)
 /* A group has handed a message over: it is sent now, or goes back. */
 static void delivery_handed(struct session *session, struct packet *packet)
 {
-	const struct member *member = packet->member;
-	bool none; /* it has expired, or is too large for this client */
+	struct member *member = packet->member;
 
 	if (session->connection == NULL || member->refused || session->queue.first != NULL ||
 	    !delivery_may_send(session, packet)) {
 		member_refuse(session, packet);
-		return;
-	}
-	none = wire_void(session, packet);
-	if (packet->qos > 0 && !none) {
+	} else if (wire_void(session, packet)) {
+		if (packet->qos > 0)
+			group_notify(member, NOTICE_COMPLETED, 1);
+		delivery_discard(member->group->session, packet);
+	} else if (packet->qos > 0) {
 		delivery_send_first(session, packet);
-		return;
-	}
-	if (packet->row != 0)
-		store_note(session->env->store, DATABASE_END_ROW,
-		           STORE_NUMBERS((int64_t)member->group->session->id,
-		                         (int64_t)packet->row));
-	if (packet->qos > 0)
-		group_notify(packet->member, NOTICE_COMPLETED, 1);
-	packet->row = 0;
-	packet->order = 0; /* the same word was the member */
-	if (none)
-		packet_destroy(packet);
-	else
+	} else {
+		if (packet->row != 0)
+			store_note(session->env->store, DATABASE_END_ROW,
+			           STORE_NUMBERS((int64_t)member->group->session->id,
+			                         (int64_t)packet->row));
+		packet->row = 0;
+		packet->order = 0; /* the same word was the member */
 		delivery_send(session, packet);
+	}
 }
 
 static void delivery_message(struct session *session, struct packet *packet)

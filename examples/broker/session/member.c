@@ -48,10 +48,18 @@ void member_complete(struct completed *completed, struct member *member)
 		member->lent--;
 }
 
+/* What the client takes, and what the broker gives it. */
+static uint32_t member_window(const struct session *session)
+{
+	const size_t most = limit_of(session->env, window);
+
+	return session->receive_max < most ? session->receive_max : (uint32_t)most;
+}
+
 static void member_say_here(struct session *session, struct member *member)
 {
 	member->refused = false;
-	group_notify(member, NOTICE_HERE, (uint32_t)limit_of(session->env, window));
+	group_notify(member, NOTICE_HERE, member_window(session));
 }
 
 void members_come(struct session *session)
