@@ -2,7 +2,9 @@
 /*
  * Groups whose members die, come back, leave and enter at random, anywhere in a handshake, and a
  * model of what each message may do: at QoS 1 it comes to some member, at QoS 2 to one member,
- * once. E2E_SEED=n: the same once more; a failure's line has it in the client's name.
+ * once. With a store the broker dies, too: by kill -9 at random, or at each call by which it changes
+ * the store (E2E_DEEP=1; else at some). E2E_SEED=n: the same once more; a failure's line has it in
+ * the client's name.
  */
 #include "client.h"
 
@@ -11,11 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk.h"
 #include "server.h"
 #include "shared.h"
 #include "store_file.h"
 
 enum { GROUPS = 2, MEMBERS = 4, TOTAL = 600, WINDOW = 8, OLD = 8 };
+
+enum progress { UNSENT, SENT, RELEASED, COMPLETE };
 
 struct member {
 	struct client *client;
@@ -30,13 +35,17 @@ struct member {
 struct group {
 	char topic[8];
 	struct client *sender;
+	char words[48];
 	unsigned int next, open;
+	enum progress progress[TOTAL];
 	unsigned int qos_of[TOTAL], came[TOTAL];
 	struct member members[MEMBERS];
 };
 
 static struct group groups[GROUPS];
-static unsigned int state, last_id;
+static unsigned int state, last_id, total, deaths;
+static bool broker_died, members_die;
+static uint64_t strike; /* at which call of the broker its disk kills it; 0: never */
 
 static unsigned int any(unsigned int below)
 {
@@ -56,10 +65,15 @@ static const char *filter_of(const struct group *group, bool with_qos)
 static void member_enter(const struct group *group, struct member *member, bool present)
 {
 	member->client = client_join_present(member->words, present);
-	member->steps = 1 + any(any(2) == 0 ? 6 : 80);
-	if (!present)
-		client_say(member->client, "SUBSCRIBE %u %s", 1 + ++last_id % 60000,
-		           filter_of(group, true));
+	member->steps = members_die ? 1 + any(any(2) == 0 ? 6 : 80) : UINT32_MAX;
+	client_say(member->client, "SUBSCRIBE %u %s", 1 + ++last_id % 60000,
+	           filter_of(group, true));
+}
+
+static void member_forget(struct member *member)
+{
+	memset(member->held, 0, sizeof(member->held));
+	member->held_count = 0;
 }
 
 static void member_die(const struct group *group, struct member *member)
@@ -83,10 +97,8 @@ static void member_die(const struct group *group, struct member *member)
 	default:
 		client_vanish(member->client);
 	}
-	if (member->clean) {
-		memset(member->held, 0, sizeof(member->held));
-		member->held_count = 0;
-	}
+	if (member->clean)
+		member_forget(member);
 	member_enter(group, member, !member->clean);
 }
 
@@ -121,7 +133,7 @@ static bool member_step(struct group *group, struct member *member)
 	const char *got = client_next(member->client, 0);
 	unsigned int id = 0;
 
-	check(got != NULL || !member->client->ended, "%s: was disconnected", member->client->name);
+	broker_died = broker_died || member->client->ended;
 	if (got == NULL)
 		return false;
 	if (sscanf(got, "PUBREL %u", &id) == 1) {
@@ -144,31 +156,89 @@ static bool member_step(struct group *group, struct member *member)
 
 /* ---- Senders ---- */
 
+static void sender_say(const struct group *group, unsigned int number, const char *dup)
+{
+	client_say(group->sender, "PUBLISH %sq%u id%u %s %u", dup, group->qos_of[number],
+	           number + 1, group->topic, number);
+}
+
+static void sender_hear(struct group *group, const char *got)
+{
+	unsigned int id = 0;
+	enum progress *progress;
+
+	check(sscanf(got, "%*s %u", &id) == 1 && id > 0 && id <= group->next, "%s: got %s",
+	      group->words, got);
+	progress = &group->progress[id - 1];
+	if (strncmp(got, "PUBREC", 6) == 0) {
+		*progress = RELEASED;
+		client_say(group->sender, "PUBREL %u", id);
+		return;
+	}
+	group->open -= *progress != COMPLETE;
+	*progress = COMPLETE;
+}
+
 static bool sender_step(struct group *group)
 {
 	const char *got = client_next(group->sender, 0);
-	unsigned int id = 0;
 
-	if (got != NULL && sscanf(got, "PUBREC %u", &id) == 1)
-		say(group->sender, "PUBREL %u", id);
-	else if (got != NULL)
-		group->open--;
-	while (group->open < WINDOW && group->next < TOTAL) {
-		const unsigned int qos = 1 + any(2);
-
-		group->qos_of[group->next] = qos;
-		say(group->sender, "PUBLISH q%u id%u %s %u", qos, group->next + 1, group->topic,
-		    group->next);
+	broker_died = broker_died || group->sender->ended;
+	if (got != NULL)
+		sender_hear(group, got);
+	while (group->open < WINDOW && group->next < total) {
+		group->qos_of[group->next] = 1 + any(2);
+		group->progress[group->next] = SENT;
+		sender_say(group, group->next, "");
 		group->next++;
 		group->open++;
 	}
 	return got != NULL;
 }
 
+static void sender_resume(struct group *group)
+{
+	group->sender = client_join_present(group->words, true);
+	for (unsigned int i = 0; i < group->next; i++)
+		if (group->progress[i] == SENT)
+			sender_say(group, i, "dup ");
+		else if (group->progress[i] == RELEASED)
+			client_say(group->sender, "PUBREL %u", i + 1);
+}
+
+/* ---- All ---- */
+
+/* The broker is dead, or about to be. */
+static void revive(void)
+{
+	const long long end = story_clock() + story_limit(CLIENT_PATIENCE_MS);
+	int status;
+
+	while (server_alive(&status))
+		if ((story_sleep(1), story_clock() > end))
+			story_fail("%s and the others: one was disconnected", groups[0].words);
+	if (strike > 0)
+		disk_at(0, DISK_NOTHING);
+	store_begin("--max-inflight 5");
+	broker_died = false;
+	deaths++;
+	for (unsigned int i = 0; i < GROUPS; i++) {
+		for (unsigned int k = 0; k < MEMBERS; k++) {
+			struct member *member = &groups[i].members[k];
+
+			client_vanish(member->client);
+			if (member->clean)
+				member_forget(member);
+			member_enter(&groups[i], member, !member->clean);
+		}
+		client_vanish(groups[i].sender);
+		sender_resume(&groups[i]);
+	}
+}
+
 static void begin(unsigned int at, unsigned int seed, bool clean)
 {
 	struct group *group = &groups[at];
-	char words[48];
 
 	snprintf(group->topic, sizeof(group->topic), "t%u", at);
 	for (unsigned int i = 0; i < MEMBERS; i++) {
@@ -181,16 +251,16 @@ static void begin(unsigned int at, unsigned int seed, bool clean)
 		member_enter(group, member, false);
 		expect(member->client, "SUBACK %u 2", 1 + last_id % 60000);
 	}
-	snprintf(words, sizeof(words), "p%u-seed-%u clean", at, seed);
-	group->sender = join(words);
+	snprintf(group->words, sizeof(group->words), "p%u-seed-%u", at, seed);
+	group->sender = join_new(group->words);
 }
 
 /* A clean session may have lost what it was sent at QoS 2. */
 static bool complete(const struct group *group, bool clean)
 {
-	if (group->next < TOTAL || group->open > 0)
+	if (group->next < total || group->open > 0)
 		return false;
-	for (unsigned int i = 0; i < TOTAL; i++)
+	for (unsigned int i = 0; i < total; i++)
 		if (group->came[i] == 0 && !(clean && group->qos_of[i] == 2))
 			return false;
 	for (unsigned int i = 0; i < MEMBERS; i++)
@@ -199,49 +269,115 @@ static bool complete(const struct group *group, bool clean)
 	return true;
 }
 
-static void tell(bool clean)
+static unsigned int complete_count(bool clean)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < GROUPS; i++)
+		count += complete(&groups[i], clean);
+	return count;
+}
+
+static bool turn(bool clean)
+{
+	unsigned int moved = 0;
+
+	for (unsigned int i = 0; i < GROUPS && !broker_died; i++) {
+		moved += sender_step(&groups[i]);
+		for (unsigned int k = 0; k < MEMBERS; k++)
+			moved += member_step(&groups[i], &groups[i].members[k]);
+	}
+	if (moved == 0)
+		story_sleep(1);
+	return moved > 0 || complete_count(clean) < GROUPS;
+}
+
+/* Until nothing more is to come, and nothing more comes. `lives`: turns between two kill -9, about;
+ * 0: none. */
+static void tell(bool clean, unsigned int lives)
 {
 	const char *given = getenv("E2E_SEED");
 	const unsigned int seed = given != NULL ? (unsigned int)strtoul(given, NULL, 10)
 	                                        : (unsigned int)story_clock() % 100000;
-	long long moved_at = story_clock();
-	unsigned int done = 0;
+	long long moved_at = story_clock(), began = moved_at;
 
+	memset(groups, 0, sizeof(groups));
 	state = seed;
 	story_here(__FILE__, __LINE__);
 	for (unsigned int i = 0; i < GROUPS; i++)
 		begin(i, seed, clean);
-	while (done < GROUPS || story_clock() < moved_at + 100) {
-		unsigned int moved = 0;
-
-		done = 0;
-		for (unsigned int i = 0; i < GROUPS; i++) {
-			moved += sender_step(&groups[i]);
-			for (unsigned int k = 0; k < MEMBERS; k++)
-				moved += member_step(&groups[i], &groups[i].members[k]);
-			done += complete(&groups[i], clean);
+	if (strike > 0)
+		disk_at(strike, DISK_KILL);
+	while (story_clock() < moved_at + 100) {
+		if (lives > 0 && any(lives) == 0 && complete_count(clean) < GROUPS) {
+			store_kill();
+			broker_died = true;
 		}
-		if (moved > 0)
+		if (turn(clean))
 			moved_at = story_clock();
-		else
-			story_sleep(1);
-		check(story_clock() < moved_at + story_limit(CLIENT_PATIENCE_MS),
-		      "%s and the others: nothing comes any more", groups[0].members[0].words);
+		if (broker_died)
+			revive();
+		check(story_clock() < began + story_limit(10 * CLIENT_PATIENCE_MS),
+		      "%s and the others: something does not come", groups[0].words);
 	}
 }
 
-STORY(shared_chaos_loses_and_doubles_nothing, .timeout = 60, .mosquitto = "loses some")
+STORY(shared_chaos_loses_and_doubles_nothing, .timeout = 700, .mosquitto = "loses some")
 {
-	tell(false);
+	total = TOTAL;
+	members_die = true;
+	tell(false, 0);
 }
 
-STORY(shared_chaos_with_clean_sessions, .timeout = 60, .mosquitto = "loses some")
+STORY(shared_chaos_with_clean_sessions, .timeout = 700, .mosquitto = "loses some")
 {
-	tell(true);
+	total = TOTAL;
+	members_die = true;
+	tell(true, 0);
 }
 
-STORY(shared_chaos_with_a_store, .timeout = 120, .mosquitto = "has a store of its own")
+STORY(shared_chaos_with_a_store, .timeout = 700, .mosquitto = "has a store of its own")
 {
+	total = TOTAL;
+	members_die = true;
 	store_start("--max-inflight 5");
-	tell(true);
+	tell(true, 0);
+}
+
+STORY(shared_chaos_survives_kill, .timeout = 700, .mosquitto = "has a store of its own")
+{
+	total = TOTAL;
+	members_die = true;
+	store_start("--max-inflight 5");
+	tell(false, 30);
+	check(deaths > 3, "the broker has died %u times", deaths);
+}
+
+STORY(shared_chaos_survives_kill_with_clean_sessions, .timeout = 700,
+      .mosquitto = "has a store of its own")
+{
+	total = TOTAL;
+	members_die = true;
+	store_start("--max-inflight 5");
+	tell(true, 30);
+	check(deaths > 3, "the broker has died %u times", deaths);
+}
+
+/* At each call by which the broker changes its file. */
+STORY(shared_disk_killed_at_each_call, .timeout = 1200, .mosquitto = "has a store of its own")
+{
+	const unsigned int stride = getenv("E2E_DEEP") != NULL ? 1 : 7;
+	bool struck = true;
+
+	total = 12;
+	(void)disk_use();
+	for (strike = 1; struck; strike += stride) {
+		store_begin("--max-inflight 5");
+		tell(strike % 2 == 0, 0);
+		struck = disk_struck();
+		disk_at(0, DISK_NOTHING);
+		store_kill();
+		store_remove();
+		check(struck || strike > 20, "only %u calls", (unsigned int)strike);
+	}
 }
