@@ -177,7 +177,8 @@ STORY(config_without_a_limit_is_a_limit_of_0, .timeout = 20, .mosquitto = "has o
 {
 	char options[128];
 
-	snprintf(options, sizeof(options), "--threads 1 -c %s", file_write("max_queued_messages 0\n"));
+	snprintf(options, sizeof(options), "--threads 1 -c %s",
+	         file_write("max_queued_messages 0\n"));
 	start_server(options);
 	check(kept_of_ten() == 10, "0 is a limit");
 }
