@@ -4,8 +4,6 @@
  * or a wait; one thread at a time replaces the object by a new one. The old object is given back
  * when no thread can read it any more.
  *
- * Experimental: may change without a table in CHANGES until a program from a real need uses it.
- *
  *	struct routes {
  *		struct baton_retired retired;
  *		...

@@ -2,9 +2,9 @@
 /*
  * Groups whose members die, come back, leave and enter at random, anywhere in a handshake, and a
  * model of what each message may do: at QoS 1 it comes to some member, at QoS 2 to one member,
- * once. With a store the broker dies, too: by kill -9 at random, or at each call by which it changes
- * the store (E2E_DEEP=1; else at some). E2E_SEED=n: the same once more; a failure's line has it in
- * the client's name.
+ * once. With a store the broker dies, too: by kill -9 at random, or at each call by which it
+ * changes the store (E2E_DEEP=1; else at some). E2E_SEED=n: the same once more; a failure's line
+ * has it in the client's name.
  */
 #include "client.h"
 
