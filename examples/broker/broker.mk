@@ -31,9 +31,10 @@ build/broker/disk.so: test/broker/preload/disk.c test/broker/preload/disk.h
 
 # E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.
 check-broker: build/broker/e2e build/broker/disk.so $(BROKER) $(TOP) | build/deps/demo \
-		## the broker and its clients, end to end
+		## the broker and its clients, end to end; then stories of 3.1.1 told in MQTT 5
 	$(Q)$(MQTTJS)
 	$(Q)TEST_ARGS='$(E2E_ARGS)' test/run.sh $@ $<
+	$(Q)TEST_ARGS='--five $(E2E_ARGS)' test/run.sh $@-five $<
 
 deep-broker: build/broker/e2e build/broker/disk.so $(BROKER) build/broker_bench/load \
 		## the broker with a store: all stories; struck at each call; restarts; a soak

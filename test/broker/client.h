@@ -18,6 +18,7 @@ struct client {
 	const char *name; /* for messages */
 	int fd;
 	unsigned int version; /* of MQTT: 4 (3.1.1) or 5, as its CONNECT said; or 0 */
+	bool disguised;       /* the story tells it in 3.1.1, it speaks 5 */
 	unsigned char *bytes; /* come, but not looked at */
 	size_t size;
 	size_t capacity;

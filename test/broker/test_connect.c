@@ -81,7 +81,7 @@ STORY(connect_empty_id_is_accepted_with_clean_session)
 	expect(one, "PUBLISH q0 t hello");
 }
 
-STORY(connect_empty_id_is_refused_with_a_session_to_keep)
+STORY(connect_empty_id_is_refused_with_a_session_to_keep, .five = "MQTT 5 assigns an id")
 {
 	struct client *client = open_client("nobody");
 

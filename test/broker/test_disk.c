@@ -235,7 +235,7 @@ STORY(disk_is_full_and_a_publisher_repeats_itself, OURS)
 }
 
 /* Who publishes is disconnected after a while, and who wants a session to be kept is refused. */
-STORY(disk_is_full_for_long, OURS)
+STORY(disk_is_full_for_long, OURS, .five = "MQTT 5 has a PUBACK for it")
 {
 	struct client *publisher, *client;
 

@@ -186,7 +186,7 @@ STORY(passwords_are_not_read_again_from_a_pipe)
 }
 
 /* Whose password is not looked at any more is not told that it is wrong: it would give up. */
-STORY(passwords_are_not_wrong_because_of_the_end)
+STORY(passwords_are_not_wrong_because_of_the_end, .five = "MQTT 5 tells those who wait")
 {
 	enum { CLIENTS = 100 };
 	struct client *clients[CLIENTS];

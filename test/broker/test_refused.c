@@ -265,7 +265,8 @@ static void tell_rows(const char *words, int but)
 			AT(tell_row(&rows[i]));
 }
 
-STORY(refused_and_closed_clients_are_in_the_log, .timeout = 60, .mosquitto = "has a log of its own")
+STORY(refused_and_closed_clients_are_in_the_log, .timeout = 60, .mosquitto = "has a log of its own",
+      .five = "is of both versions")
 {
 	for (enum why why = 1; why < sizeof(reasons) / sizeof(reasons[0]); why++) {
 		bool found = false;

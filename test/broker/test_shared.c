@@ -166,7 +166,7 @@ STORY(shared_is_there_when_suback_is, .timeout = 30)
 }
 
 STORY(shared_filters_without_a_group_or_a_filter_are_refused,
-      .mosquitto = "takes some of them for other filters")
+      .mosquitto = "takes some of them for other filters", .five = "MQTT 5 has a DISCONNECT for it")
 {
 	static const char *const wrong[] = {"^$share//t", "^$share/g", "^$share/g/", "^$share/"};
 	struct client *client;

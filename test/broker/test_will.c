@@ -115,7 +115,7 @@ STORY(will_is_published_once)
 	expect_silence(heir, 200);
 }
 
-STORY(will_of_a_refused_client_is_not_published)
+STORY(will_of_a_refused_client_is_not_published, .five = "MQTT 5 assigns an id")
 {
 	struct client *heir = join("heir clean"), *client = open_client("nobody");
 
