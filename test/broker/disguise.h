@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stories of MQTT 3.1.1, told in MQTT 5 (--five): a client whose CONNECT says no version speaks MQTT
- * 5, and what it hears is put into the words of 3.1.1. So each of these stories holds for both.
+ * Stories of MQTT 3.1.1, told in MQTT 5 (--five): a client whose CONNECT says no version speaks
+ * MQTT 5, and what it hears is put into the words of 3.1.1. So each of them holds for both.
  */
 #ifndef BROKER_DISGUISE_H
 #define BROKER_DISGUISE_H
@@ -14,8 +14,8 @@ void disguise_begin(void);
 bool disguised(void);
 
 /*
- * The words of a CONNECT, with room for `size`: those of MQTT 5 that mean the same. False: they say a
- * version, and stay as they are.
+ * The words of a CONNECT, with room for `size`: those of MQTT 5 that mean the same. False: they say
+ * a version, and stay as they are.
  */
 bool disguise_connect(char *words, size_t size);
 

@@ -33,7 +33,8 @@ STORY(five_connack_says_what_is_not_as_asked, .mosquitto = "has other options")
 	expect(client, "CONNACK 0 0 receive=7 packet-max=5000");
 }
 
-STORY(five_keep_alive_of_the_broker_holds, .mosquitto = "has other options", .five = "is of both versions")
+STORY(five_keep_alive_of_the_broker_holds,
+      .mosquitto = "has other options", .five = "is of both versions")
 {
 	struct client *client;
 

@@ -177,7 +177,8 @@ static void told_why(const char *connect, const char *words)
 	check(strstr(server_said(), words) != NULL, "%s: says %s", connect, server_said());
 }
 
-STORY(who_is_refused_is_told_in_the_log, .mosquitto = "has other words for it", .five = "MQTT 5 assigns an id")
+STORY(who_is_refused_is_told_in_the_log,
+      .mosquitto = "has other words for it", .five = "MQTT 5 assigns an id")
 {
 	start_server("--max-sessions 0");
 	told_why("CONNECT me level=7 clean", "version");
