@@ -37,26 +37,43 @@ static void contents_drop(struct contents *contents)
 	log_target_close(contents->log);
 }
 
-/* Reads all files, also behind an error, so that all errors are logged. */
-static int contents_read(struct contents *contents, const struct broker_options *options)
+/* No reload begins or ends what needs a file (options_take()). So this is the file that holds ... */
+static const char *file_of(const char *now, const char *fresh)
 {
+	return now != NULL && fresh != NULL ? fresh : now;
+}
+
+/* ... and this the file that is read, to say what is wrong with it. */
+static const char *file_read(const char *now, const char *fresh)
+{
+	return fresh != NULL ? fresh : now;
+}
+
+/*
+ * Reads all files, also behind an error, so that all errors are logged. `now`: the options in force;
+ * at the start they are the same.
+ */
+static int contents_read(struct contents *contents, const struct broker_options *now,
+                         const struct broker_options *options)
+{
+	const char *passwords = file_read(now->password_file, options->password_file);
+	const char *access = file_read(now->access_file, options->access_file);
+	const struct tls_files tls = {.cert = file_read(now->tls_cert, options->tls_cert),
+	                              .key = file_read(now->tls_key, options->tls_key),
+	                              .ca = file_of(now->tls_ca, options->tls_ca),
+	                              .crl = file_of(now->tls_crl, options->tls_crl),
+	                              .required = now->certificate_required};
 	int status = 0, next;
 
 	*contents = (struct contents){0};
-	if (options->password_file != NULL)
-		status = passwords_read(options->password_file, &contents->passwords);
-	if (options->access_file != NULL) {
-		next = rights_read(options->access_file, &contents->access);
+	if (passwords != NULL)
+		status = passwords_read(passwords, &contents->passwords);
+	if (access != NULL) {
+		next = rights_read(access, &contents->access);
 		status = status != 0 ? status : next;
 	}
-	if (options->tls_cert != NULL) {
-		const struct tls_files files = {.cert = options->tls_cert,
-		                                .key = options->tls_key,
-		                                .ca = options->tls_ca,
-		                                .crl = options->tls_crl,
-		                                .required = options->certificate_required};
-
-		next = tls_load(&files, &contents->tls);
+	if (tls.cert != NULL) {
+		next = tls_load(&tls, &contents->tls);
 		status = status != 0 ? status : next;
 	}
 	next = log_target_open(options->log_places, options->log_file, &contents->log);
@@ -106,23 +123,33 @@ static void use_tls(struct broker *broker, struct ssl_ctx_st *tls)
 	tls_release(tls);
 }
 
-/* Takes the contents. Cannot fail. */
+/* Takes the contents. Cannot fail. What no reload begins is dropped. */
 static void contents_use(struct contents *contents, struct broker *broker)
 {
-	log_levels_set(levels_of(&broker->env.options));
+	const struct broker_options *options = &broker->env.options;
+
+	log_levels_set(levels_of(options));
 	log_use(contents->log);
-	if (contents->passwords != NULL)
+	contents->log = NULL;
+	if (options->password_file != NULL) {
 		use_passwords(broker, contents->passwords);
-	if (contents->access != NULL)
+		contents->passwords = NULL;
+	}
+	if (options->access_file != NULL) {
 		use_access(broker, contents->access);
-	if (contents->tls != NULL)
+		contents->access = NULL;
+	}
+	if (options->tls_cert != NULL) {
 		use_tls(broker, contents->tls);
+		contents->tls = NULL;
+	}
+	contents_drop(contents);
 }
 
 int broker_load(struct broker *broker)
 {
 	struct contents contents;
-	const int status = contents_read(&contents, &broker->env.options);
+	const int status = contents_read(&contents, &broker->env.options, &broker->env.options);
 
 	if (status == 0)
 		contents_use(&contents, broker);
@@ -132,7 +159,7 @@ int broker_load(struct broker *broker)
 int broker_check(const struct broker_options *options)
 {
 	struct contents contents;
-	const int status = contents_read(&contents, options);
+	const int status = contents_read(&contents, options, options);
 
 	if (status == 0)
 		contents_drop(&contents);
@@ -187,7 +214,7 @@ void broker_reload(struct broker *broker)
 
 	if (regular(options->config) &&
 	    options_parse(&fresh, broker->argc, broker->argv, say_error) < 0 &&
-	    all_regular(&fresh) && contents_read(&contents, &fresh) == 0) {
+	    all_regular(&fresh) && contents_read(&contents, options, &fresh) == 0) {
 		options_take(options, &fresh, say_changed, say_fixed);
 		contents_use(&contents, broker);
 		log_event(LOG_LEVEL_NOTICE, "reloaded", log_text("file", options->config));

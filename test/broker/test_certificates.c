@@ -185,6 +185,32 @@ STORY(certificates_that_are_revoked_at_sighup, .timeout = 60, .mosquitto = "keep
 	check(server_stop() == 0, "the broker did not end well");
 }
 
+/* What a reload cannot end stays in force. */
+STORY(certificates_that_a_reload_forgets, .timeout = 60, .mosquitto = "has other options")
+{
+	char options[2 * sizeof(folder)];
+
+	make_certificates();
+	run_script(
+		"printf 'topic read a\nuser ann\ntopic a\n' >rules; printf 'certfile %s/cert\nkeyfile %s/key\n"
+		"cafile %s/ca\nrequire_certificate true\nuse_identity_as_username true\n"
+		"acl_file %s/rules\n' >file",
+		folder, folder, folder, folder);
+	snprintf(options, sizeof(options), "--log-level notice --config %s/file", folder);
+	start_server(options);
+	run_script("mosquitto_sub $p -t a -C 1 -W 1 2>/dev/null && exit 1; "
+	           "mosquitto_pub $p $(as ann) -q 1 -r -t a -m kept || exit 2; "
+	           "sed -i '/cafile/d; /require/d; /identity/d; /acl/d' file");
+	kill(server_pid(), SIGHUP);
+	await_said("event=option_kept option=cafile");
+	await_said("event=option_kept option=require_certificate");
+	await_said("event=option_kept option=acl_file");
+	await_said("event=reloaded");
+	run_script("mosquitto_sub $p -t a -C 1 -W 1 2>/dev/null && exit 1; "
+	           "test \"$(mosquitto_sub $p $(as ann) -t a -C 1 -W 5)\" = kept || exit 2; "
+	           "mosquitto_sub $p $(as bob) -t a -C 1 -W 1 2>/dev/null && exit 3; exit 0");
+}
+
 STORY(certificates_of_other_authorities_at_sighup, .timeout = 60, .mosquitto = "keeps the clients")
 {
 	struct client *slow;

@@ -176,6 +176,25 @@ STORY(reload_does_not_open_the_broker, .timeout = 20, .mosquitto = "has other op
 	join("c clean");
 }
 
+/* Nor does it close one by a line that is added: that needs a restart, as the log says. */
+STORY(reload_begins_nothing_that_needs_a_file, .timeout = 20, .mosquitto = "has other options")
+{
+	char users[64], text[256];
+	struct client *client;
+
+	start_with("log_level notice\n", "");
+	client = join("a clean user=alice password=wrong");
+	subscribe(client, "t:1");
+	snprintf(users, sizeof(users), "%s", file_write(SERVER_ALICE));
+	snprintf(text, sizeof(text), "log_level notice\npassword_file %s\nacl_file %s\n", users,
+	         file_write("user bob\ntopic a\n"));
+	reload(text, "event=reloaded");
+	await_said("event=option_kept option=password_file");
+	await_said("event=option_kept option=acl_file");
+	publish(join("b clean user=alice password=wrong"), 1, "t x");
+	expect_received(client, "t x");
+}
+
 STORY(reload_of_another_password_file, .timeout = 20, .mosquitto = "has other options")
 {
 	char first[64], text[256];
