@@ -192,8 +192,8 @@ STORY(certificates_that_a_reload_forgets, .timeout = 60, .mosquitto = "has other
 
 	make_certificates();
 	run_script(
-		"printf 'topic read a\nuser ann\ntopic a\n' >rules; printf 'certfile %s/cert\nkeyfile %s/key\n"
-		"cafile %s/ca\nrequire_certificate true\nuse_identity_as_username true\n"
+		"printf 'topic read a\nuser ann\ntopic a\n' >rules; "
+		"printf 'certfile %s/cert\nkeyfile %s/key\ncafile %s/ca\nrequire_certificate true\nuse_identity_as_username true\n"
 		"acl_file %s/rules\n' >file",
 		folder, folder, folder, folder);
 	snprintf(options, sizeof(options), "--log-level notice --config %s/file", folder);
