@@ -191,11 +191,11 @@ STORY(certificates_that_a_reload_forgets, .timeout = 60, .mosquitto = "has other
 	char options[2 * sizeof(folder)];
 
 	make_certificates();
-	run_script(
-		"printf 'topic read a\nuser ann\ntopic a\n' >rules; "
-		"printf 'certfile %s/cert\nkeyfile %s/key\ncafile %s/ca\nrequire_certificate true\nuse_identity_as_username true\n"
-		"acl_file %s/rules\n' >file",
-		folder, folder, folder, folder);
+	run_script("printf 'topic read a\nuser ann\ntopic a\n' >rules; "
+	           "printf 'certfile %s/cert\nkeyfile %s/key\n' >file; "
+	           "printf 'cafile %s/ca\nrequire_certificate true\n' >>file; "
+	           "printf 'use_identity_as_username true\nacl_file %s/rules\n' >>file",
+	           folder, folder, folder, folder);
 	snprintf(options, sizeof(options), "--log-level notice --config %s/file", folder);
 	start_server(options);
 	run_script("mosquitto_sub $p -t a -C 1 -W 1 2>/dev/null && exit 1; "
