@@ -37,21 +37,21 @@ static void contents_drop(struct contents *contents)
 	log_target_close(contents->log);
 }
 
-/* No reload begins or ends what needs a file (options_take()). So this is the file that holds ... */
+/* The file that will hold: no reload begins or ends what needs a file (options_take()). */
 static const char *file_of(const char *now, const char *fresh)
 {
 	return now != NULL && fresh != NULL ? fresh : now;
 }
 
-/* ... and this the file that is read, to say what is wrong with it. */
+/* The file that is read, also where a reload does not begin it: to say what is wrong with it. */
 static const char *file_read(const char *now, const char *fresh)
 {
 	return fresh != NULL ? fresh : now;
 }
 
 /*
- * Reads all files, also behind an error, so that all errors are logged. `now`: the options in force;
- * at the start they are the same.
+ * Reads all files, also behind an error, so that all errors are logged. `now`: the options in
+ * force; at the start they are the same.
  */
 static int contents_read(struct contents *contents, const struct broker_options *now,
                          const struct broker_options *options)
