@@ -234,16 +234,20 @@ STORY(disk_is_full_and_a_publisher_repeats_itself, OURS)
 	expect(client, "PUBLISH q1 id1 t two");
 }
 
-/* Who publishes is disconnected after a while, and who wants a session to be kept is refused. */
+/*
+ * Who publishes is disconnected after a while, or told so by MQTT 5; who wants a session or a will
+ * to be kept is refused.
+ */
 STORY(disk_is_full_for_long, OURS, .five = "MQTT 5 has a PUBACK for it")
 {
-	struct client *publisher, *client;
+	struct client *publisher, *client, *five;
 
 	(void)disk_use();
 	store_start("");
 	client = join("a clean");
 	subscribe(client, "t:0");
 	publisher = join("publisher");
+	five = join("five v5");
 	disk_always(DISK_FULL);
 	say(publisher, "PUBLISH retain q1 id2 t one");
 	expect(client, "PUBLISH q0 t one");
@@ -251,9 +255,20 @@ STORY(disk_is_full_for_long, OURS, .five = "MQTT 5 has a PUBACK for it")
 	say(publisher, "PUBLISH q1 id3 t two");
 	expect_closed(publisher);
 	await_said("the store takes nothing");
+	say(five, "PUBLISH q1 id3 t two");
+	expect(five, "PUBACK 3 0x97");
+	say(five, "PUBLISH q2 id3 t two");
+	expect(five, "PUBREC 3 0x97");
+	ping(five);
 	publisher = open_client("new");
 	say(publisher, "CONNECT new");
 	expect(publisher, "CONNACK 0 3");
+	publisher = open_client("will");
+	say(publisher, "CONNECT will clean will=w");
+	expect(publisher, "CONNACK 0 3");
+	five = open_client("six");
+	say(five, "CONNECT six v5 clean expiry=1 problem=0");
+	expect(five, "CONNACK 0 0x97");
 	publisher = join("other clean");
 	say(publisher, "PUBLISH q0 t still");
 	expect(client, "PUBLISH q0 t still");

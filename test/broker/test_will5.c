@@ -162,3 +162,30 @@ STORY(will_5_delay_goes_on_after_a_crash, .timeout = 40, OURS)
 	store_kill();
 	store_check(0, "0 wills");
 }
+
+STORY(will_5_has_properties)
+{
+	struct client *heir = join("heir v5 clean"), *client;
+
+	subscribe(heir, "w:1");
+	client =
+		join("a v5 clean will=w message=bye wq=1 will-delay=0 will-expiry=100 will-format=1"
+	             " will-type=text will-response=r will-correlation=c will-user:a=b");
+	client_vanish(client);
+	expect(heir, "PUBLISH q1 id1 expiry=100 format=1 type=text response=r correlation=c"
+	             " user:a=b w bye");
+}
+
+STORY(will_5_has_properties_after_a_crash, OURS)
+{
+	struct client *heir;
+
+	store_start("");
+	heir = join("heir v5 expiry=100");
+	subscribe(heir, "w:1");
+	join("a v5 clean will=w message=bye wq=1 will-expiry=1000 will-type=text will-user:a=b");
+	store_kill();
+	store_start("");
+	heir = resume("heir v5 expiry=100");
+	expect(heir, "PUBLISH q1 id1 expiry=1000 type=text user:a=b w bye");
+}
