@@ -318,15 +318,13 @@ struct packet *packet_create_own(const unsigned char *bytes, size_t size)
 
 struct packet *packet_create_ack(uint8_t version, uint8_t type, uint16_t packet_id)
 {
-	unsigned char bytes[CODEC_ACK_MAX] = {0};
-	const size_t size = codec_put_ack(bytes, type, packet_id);
-	struct packet *packet = packet_create_own(bytes, version == CODEC_5 ? sizeof(bytes) : size);
+	struct packet *packet = calloc(1, sizeof(*packet) + CODEC_ACK_MAX);
 
 	if (packet == NULL)
 		return NULL;
 	packet->reasons = version == CODEC_5;
-	packet->size = (uint32_t)size;
-	packet->head_size = (uint32_t)size;
+	packet->size = (uint32_t)codec_put_ack(packet->head, type, packet_id);
+	packet->head_size = packet->size;
 	return packet;
 }
 
