@@ -78,6 +78,32 @@ STORY(five_message_expires, .timeout = 20, OURS)
 	expect(client, "PUBLISH q1 id2 t ever");
 }
 
+/* What has expired makes room in a queue that is full. */
+STORY(five_message_that_expires_makes_room, .timeout = 20, OURS)
+{
+	struct client *publisher, *client;
+
+	start_server("--max-queued 5");
+	publisher = join("publisher v5 clean");
+	client = join("a v5 clean expiry=100");
+	subscribe(client, "t:1");
+	leave(client);
+	publish(publisher, 1, "t first");
+	for (int i = 0; i < 4; i++)
+		publish(publisher, 1, "expiry=1 t short");
+	publish(publisher, 1, "t dropped");
+	story_sleep(1300);
+	for (int i = 1; i <= 5; i++)
+		publish(publisher, 1, "t %d", i);
+	client = join("a v5 expiry=100");
+	expect_received(client, "t first");
+	expect_received(client, "t 1");
+	expect_received(client, "t 2");
+	expect_received(client, "t 3");
+	expect_received(client, "t 4");
+	expect_silence(client, 100);
+}
+
 /* What was sent may be there: it comes again, whatever its time. What was not sent does not. */
 STORY(five_message_that_was_sent_does_not_expire, .timeout = 20, OURS)
 {
@@ -190,6 +216,45 @@ STORY(five_maximum_packet_size_of_the_client, OURS)
 		                           : " t large") != NULL,
 		      "%s", got);
 	}
+}
+
+/* Also what was sent to an earlier connection, which took more. */
+STORY(five_message_that_is_too_large_for_the_next_connection, OURS)
+{
+	struct client *publisher = join("publisher clean"), *client;
+
+	client = join("a v5 clean expiry=100 receive=2");
+	subscribe(client, "t:2");
+	publish(publisher, 1, "t 123456789012345678901234567890123456789012345678901234567890");
+	publish(publisher, 2, "t 123456789012345678901234567890123456789012345678901234567890");
+	publish(publisher, 1, "t next");
+	(void)client_next(client, story_limit(CLIENT_PATIENCE_MS));
+	(void)client_next(client, story_limit(CLIENT_PATIENCE_MS));
+	client_vanish(client);
+	client = join("a v5 expiry=100 packet-max=80 receive=1");
+	expect(client, "PUBLISH q1 id3 t next");
+	client_vanish(client);
+	client = join("a v5 expiry=100");
+	expect(client, "PUBLISH dup q1 id3 t next");
+	expect_silence(client, 100);
+}
+
+/* What an earlier connection has left of it does not count. */
+STORY(five_receive_maximum_begins_anew, OURS)
+{
+	struct client *publisher = join("publisher clean");
+	struct client *client = join("a v5 clean expiry=100 receive=5");
+
+	subscribe(client, "t:1");
+	publish(publisher, 1, "t 1");
+	expect(client, "PUBLISH q1 id1 t 1");
+	client_vanish(client);
+	publish(publisher, 1, "t 2");
+	client = join("a v5 expiry=100 receive=1");
+	expect(client, "PUBLISH dup q1 id1 t 1");
+	expect_silence(client, 100);
+	say(client, "PUBACK 1");
+	expect(client, "PUBLISH q1 id2 t 2");
 }
 
 STORY(five_receive_maximum_of_the_client, OURS)

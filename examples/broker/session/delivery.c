@@ -82,6 +82,28 @@ void delivery_drop(struct session *session, struct packet *packet)
 	delivery_discard(session, packet);
 }
 
+/* Makes room in the queue: drops what has expired. */
+static bool delivery_make_room(struct session *session)
+{
+	struct packet *next = queue_expire(&session->queue, session->env), *packet;
+	const bool found = next != NULL;
+
+	while ((packet = next) != NULL) {
+		next = packet->next;
+		stats_count(&session->env->stats.dropped);
+		delivery_discard(session, packet);
+	}
+	return found;
+}
+
+void delivery_queue(struct session *session, struct packet *packet)
+{
+	if (queue_add(&session->queue, session->env, packet) ||
+	    (delivery_make_room(session) && queue_add(&session->queue, session->env, packet)))
+		return;
+	delivery_drop(session, packet);
+}
+
 static void delivery_send(struct session *session, struct packet *packet)
 {
 	if (packet->message != NULL) {
@@ -369,8 +391,8 @@ static void delivery_message(struct session *session, struct packet *packet)
 		delivery_discard(session, packet);
 	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
-	else if (!queue_add(&session->queue, session->env, packet))
-		delivery_drop(session, packet);
+	else
+		delivery_queue(session, packet);
 }
 
 static int session_run_deliver(struct baton_task *task)
@@ -467,8 +489,7 @@ void delivery_end(struct session *session)
 
 void delivery_restore_queued(struct session *session, struct packet *packet)
 {
-	if (!queue_add(&session->queue, session->env, packet))
-		delivery_drop(session, packet); /* there are narrower limits now */
+	delivery_queue(session, packet); /* there may be narrower limits now */
 }
 
 void delivery_restore_sent(struct session *session, const struct inflight_entry *entry,

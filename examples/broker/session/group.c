@@ -111,8 +111,8 @@ void group_deliver(struct session *session, struct packet *packet)
 		delivery_discard(session, packet);
 	else if (session->queue.first == NULL && ready_first(&group->ready) != NULL)
 		group_hand_over(group, packet);
-	else if (!queue_add(&session->queue, session->env, packet))
-		delivery_drop(session, packet);
+	else
+		delivery_queue(session, packet);
 }
 
 static int group_run_back(struct baton_task *task)

@@ -56,6 +56,30 @@ bool queue_add(struct queue *queue, struct env *env, struct packet *packet)
 	return true;
 }
 
+struct packet *queue_expire(struct queue *queue, struct env *env)
+{
+	const uint64_t now = message_clock();
+	struct packet *expired = NULL, **link = queue->again_end, *packet;
+
+	if (now - queue->looked < QUEUE_LOOK_MS)
+		return NULL;
+	queue->looked = now;
+	while ((packet = *link) != NULL) {
+		if (!message_expired(packet->message)) {
+			link = &packet->next;
+			continue;
+		}
+		*link = packet->next;
+		queue->count -= !packet->retained;
+		queue->bytes -= packet_memory(packet);
+		packet->next = expired;
+		expired = packet;
+	}
+	queue->end = link;
+	queue_unreserve(queue, env);
+	return expired;
+}
+
 void queue_add_again(struct queue *queue, struct packet *packet)
 {
 	packet->next = *queue->again_end;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct env;
 struct packet;
@@ -24,12 +25,20 @@ struct queue {
 	size_t count;              /* without retained messages, see delivery.c */
 	size_t bytes;              /* memory of all that wait for their turn */
 	size_t reserved;           /* of --max-queued-total; at least `bytes` */
+	uint64_t looked;           /* when queue_expire() was called last: message_clock() */
 };
 
 void queue_init(struct queue *queue);
 
 /* Adds the packet at the end. False: there is no room, and the caller keeps the packet. */
 bool queue_add(struct queue *queue, struct env *env, struct packet *packet);
+
+/*
+ * Takes out those that have expired, of the messages that wait for their turn; a list. It is a pass
+ * over the queue, so it finds nothing if the last one is less than QUEUE_LOOK_MS ago.
+ */
+#define QUEUE_LOOK_MS 100
+struct packet *queue_expire(struct queue *queue, struct env *env);
 
 /* Adds a packet that is sent again: behind earlier such packets, before all new packets. */
 void queue_add_again(struct queue *queue, struct packet *packet);

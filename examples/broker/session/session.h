@@ -290,6 +290,9 @@ void delivery_discard(struct session *session, struct packet *packet);
 void delivery_drop(struct session *session, struct packet *packet);
 void delivery_count_drop(struct session *session, const char *why);
 
+/* Queues a message; one for which there is no room is dropped. */
+void delivery_queue(struct session *session, struct packet *packet);
+
 /*
  * For acknowledge.c, under the session's baton. go_on: sends what waits, if there may be room now.
  * send_pubrel: PUBREC has come, or had come before; or its packet id is not known, as the reason
