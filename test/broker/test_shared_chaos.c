@@ -298,7 +298,9 @@ static void tell(bool clean, unsigned int lives)
 	const char *given = getenv("E2E_SEED");
 	const unsigned int seed = given != NULL ? (unsigned int)strtoul(given, NULL, 10)
 	                                        : (unsigned int)story_clock() % 100000;
-	long long moved_at = story_clock(), began = moved_at;
+	const long long began = story_clock();
+	long long moved_at;
+	bool moved;
 
 	memset(groups, 0, sizeof(groups));
 	state = seed;
@@ -307,18 +309,21 @@ static void tell(bool clean, unsigned int lives)
 		begin(i, seed, clean);
 	if (strike > 0)
 		disk_at(strike, DISK_KILL);
+	moved_at = story_clock();
 	while (story_clock() < moved_at + 100) {
 		if (deaths + 1 < lives && groups[0].next > deaths * total / lives) {
 			store_kill();
 			broker_died = true;
 		}
-		if (turn(clean))
-			moved_at = story_clock();
+		moved = turn(clean) || broker_died;
 		if (broker_died)
 			revive();
+		if (moved)
+			moved_at = story_clock();
 		check(story_clock() < began + story_limit(10 * CLIENT_PATIENCE_MS),
 		      "%s and the others: something does not come", groups[0].words);
 	}
+	check(complete_count(clean) == GROUPS, "%s and the others: it ended", groups[0].words);
 }
 
 STORY(shared_chaos_loses_and_doubles_nothing, .timeout = 700, .mosquitto = "loses some")
