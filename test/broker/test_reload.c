@@ -142,7 +142,7 @@ STORY(reload_of_the_level_of_the_log, .mosquitto = "has other options")
 	reload("log_level notice\n", "event=reloaded");
 	leave(join("second clean"));
 	await_said("event=connected client=reload_of_the_level_of_the_log/second");
-	reload("log_type warning\n", "client=reload_of_the_level_of_the_log/second");
+	reload("log_type warning\n", "event=option_changed option=log_type");
 	for (int i = 0; i < 2; i++) { /* the second says that the first is done */
 		say(join("third clean"), "CONNECT third clean");
 		await_said("a second CONNECT");
