@@ -45,6 +45,8 @@ static enum why connect_objection(const struct connection *connection,
 		return WHY_NO_ID;
 	if (connect->auth_method.bytes != NULL)
 		return WHY_METHOD;
+	if (connect->will.retain && !limit_of(connection->loop->env, retain))
+		return WHY_RETAIN;
 	if ((connect->session_expiry > 0 || connect->will.topic.size > 0) &&
 	    store_refuses(broker_of(connection)->env.store))
 		return WHY_STORE;

@@ -170,6 +170,8 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 		return status;
 	connection->loop->stats.messages_in++;
 	connection->loop->stats.payload_in += packet.payload.size;
+	if (packet.retain && !limit_of(connection->loop->env, retain))
+		return refuse(connection, WHY_RETAIN);
 	refuses =
 		(packet.qos > 0 || packet.retain) && store_refuses(connection->session->env->store);
 	if (refuses && (packet.qos == 0 || connection->version != CODEC_5))

@@ -228,3 +228,20 @@ STORY(five_and_3_1_1_share_a_session)
 	client = resume("a");
 	expect_received(client, "t one");
 }
+
+STORY(five_retain_may_be_unavailable, .mosquitto = "has other options")
+{
+	struct client *client;
+
+	start_server("--retain-available=false");
+	client = open_client("a");
+	say(client, "CONNECT a v5 clean");
+	expect(client, "CONNACK 0 0 packet-max=1048576 retains=0 alias-max=10");
+	publish(client, 1, "t x");
+	say(client, "PUBLISH retain q1 id9 t x");
+	expect_end(client, "DISCONNECT 0x9a");
+	client = open_client("b");
+	say(client, "CONNECT b v5 clean will=t message=x wr");
+	expect(client,
+	       "CONNACK 0 0x9a text=a_message_to_be_retained,_with_--retain-available=false");
+}

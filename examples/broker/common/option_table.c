@@ -133,6 +133,8 @@ const struct option_row option_table[] = {
 	 NUMBER(SIZE, limits.retained_bytes_max, 0, BYTES_MAX, "256M"), LIVE, .value = "BYTES",
 	 .help = "the same, in bytes of memory, of which a small one with its topic takes some "
 	         "500"},
+	{"retain-available", "retain_available", FLAG(limits.retain), LIVE, .initial = "true",
+	 .help = "false: who sends a message to be retained is disconnected"},
 	{"max-inflight", "max_inflight_messages",
 	 NUMBER(LIMIT, limits.window, 0, OPTIONS_INFLIGHT_MAX, "100"), LIVE, .value = "N",
 	 .help = "of QoS 1 and 2, on their way to one subscriber; 0: as many as there can be"},
@@ -241,7 +243,6 @@ static const char *const missing[][2] = {
 	{"plugin*", "there are no plugins"},
 	{"protocol", "there are no websockets"},
 	{"psk_*", "there are no pre-shared keys"},
-	{"retain_available", "retained messages are always available"},
 	{"set_tcp_nodelay", "it is always set"},
 	{"socket_domain", "name an address of that family"},
 	{"tls_engine*", "there are no engines"},

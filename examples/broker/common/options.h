@@ -42,6 +42,7 @@ struct broker_limits {
 	unsigned int keep_alive_max;  /* MQTT 5: the longest keep alive; 0: any */
 	unsigned int batch_ms;
 	bool anonymous;  /* clients without a user name are let in, too */
+	bool retain;     /* messages may be retained */
 	bool queue_qos0; /* QoS 0, too, waits for a client that is away */
 };
 

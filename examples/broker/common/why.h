@@ -45,6 +45,8 @@
 	WHY(AUTH, 0, REASON_PROTOCOL_ERROR, "AUTH without an authentication method")               \
 	WHY(EXPIRY, 0, REASON_PROTOCOL_ERROR,                                                      \
 	    "a session that ends with its connection cannot be given an expiry")                   \
+	WHY(RETAIN, 0, REASON_RETAIN_UNSUPPORTED,                                                  \
+	    "a message to be retained, with --retain-available=false")                             \
 	WHY(WRONG_ACK, 0, REASON_PROTOCOL_ERROR,                                                   \
 	    "an acknowledgement of the wrong kind for its packet id")                              \
 	WHY(TAKEN_OVER, 0, REASON_TAKEN_OVER, "taken over: its client id has come again")          \

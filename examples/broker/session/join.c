@@ -102,6 +102,8 @@ static size_t join_put_properties(const struct join *join, unsigned char *out)
 		                         (uint16_t)options->receive_max);
 	at += properties_put_u32(out + at, PROPERTY_MAXIMUM_PACKET_SIZE,
 	                         (uint32_t)limit_of(session->env, packet_max));
+	if (!limit_of(session->env, retain))
+		at += properties_put_byte(out + at, PROPERTY_RETAIN_AVAILABLE, 0);
 	if (join->assigned)
 		at += properties_put_text(out + at, PROPERTY_ASSIGNED_CLIENT_ID,
 		                          session->client_id);
@@ -117,7 +119,7 @@ static size_t join_put_properties(const struct join *join, unsigned char *out)
 /* The CONNACK. NULL: no memory. */
 static struct packet *join_create_welcome(const struct join *join)
 {
-	unsigned char properties[64], bytes[11 + sizeof(properties)];
+	unsigned char properties[80], bytes[11 + sizeof(properties)];
 	size_t size;
 
 	if (join->terms.version != CODEC_5)
