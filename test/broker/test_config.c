@@ -283,6 +283,26 @@ STORY(config_of_mosquitto_is_understood, .timeout = 60, .mosquitto = "has other 
 	check(system(command) == 0, "cannot remove %s", folder);
 }
 
+/* As mosquitto's: all addresses of this machine; but somebody has to say who may come. */
+STORY(config_of_a_listener_without_a_host, .timeout = 20, .mosquitto = "has other options")
+{
+	unsigned int first = 0, second = 0;
+	const char *said, *other;
+	int status;
+
+	said = run_with("listener 0\nallow_anonymous true\n", "", &status);
+	check(status == 0, "status %d: %s", status, said);
+	check(sscanf(said, "listening on 0.0.0.0:%u", &first) == 1, "says %s", said);
+	other = strstr(said, "listening on [::]:");
+	check(other == NULL || sscanf(other, "listening on [::]:%u", &second) == 1, "says %s",
+	      said);
+	check(other == NULL || first == second, "two ports: %s", said);
+	said = run_with("listener 0\n", "", &status);
+	check(status == 1 && strstr(said, "open to everybody") != NULL, "status %d: %s", status,
+	      said);
+	check(strstr(said, "listening") == NULL, "it has started: %s", said);
+}
+
 STORY(config_is_checked_without_a_start, .mosquitto = "has other options")
 {
 	int status;
