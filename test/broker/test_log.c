@@ -183,3 +183,21 @@ STORY(log_goes_to_syslog, .timeout = 20, .mosquitto = "has a log of its own")
 	check(strncmp(line, "<29>", 4) == 0, "got %s", line); /* daemon, notice */
 	check(strstr(line, "time=") == NULL, "got %s", line);
 }
+
+/* stderr takes nothing: what it has not got is counted in what stdout gets. */
+STORY(log_counts_what_a_place_does_not_take, .timeout = 20, .mosquitto = "has a log of its own")
+{
+	char command[512];
+	const char *said;
+	int status;
+
+	snprintf(command, sizeof(command),
+	         "%s --port 0 --log-level notice --log-dest stdout --log-dest stderr 2>/dev/full & "
+	         "for signal in HUP HUP HUP TERM; do sleep %lld; kill -$signal $!; done; wait $!",
+	         server_path(), story_scaled(1));
+	said = server_shell(command, &status);
+	check(status == 0, "wait status %d: %s", status, said);
+	check(strstr(said, "event=lines_lost lines=1") != NULL, "says %s", said);
+	check(strstr(said, "event=lines_lost lines=3") != NULL, "says %s", said);
+	check(strstr(said, "event=stopping") != NULL, "says %s", said);
+}

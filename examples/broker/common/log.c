@@ -117,13 +117,14 @@ static void log_adopt(void)
 	log_state.target = next;
 }
 
-static void log_write(const struct line *line)
+/* Writes a line that stands for so many; if it is lost, so are these. */
+static void log_write(const struct line *line, size_t count)
 {
 	const size_t head = strlen("time=") + LOG_TIME_SIZE + 1;
 
 	if (line->size > 0 &&
 	    !log_target_write(log_state.target, line->level, line->text, line->size, head))
-		add_relaxed(&log_state.lost, 1);
+		add_relaxed(&log_state.lost, count);
 }
 
 static int log_run(struct baton_task *task)
@@ -138,9 +139,9 @@ static int log_run(struct baton_task *task)
 		struct line more;
 
 		line_fill(&more, LOG_LEVEL_WARNING, "lines_lost", pairs);
-		log_write(&more);
+		log_write(&more, lost);
 	}
-	log_write(line);
+	log_write(line, 1);
 	free(line);
 	return 0;
 }
