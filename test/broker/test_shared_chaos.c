@@ -348,7 +348,8 @@ STORY(shared_chaos_with_a_store, .timeout = 700, .mosquitto = "has a store of it
 	tell(true, 1);
 }
 
-STORY(shared_chaos_survives_kill, .timeout = 700, .mosquitto = "has a store of its own")
+STORY(shared_chaos_survives_kill, .timeout = 700, .five = "says bytes of its own",
+      .mosquitto = "has a store of its own")
 {
 	total = TOTAL;
 	members_die = true;
@@ -358,7 +359,7 @@ STORY(shared_chaos_survives_kill, .timeout = 700, .mosquitto = "has a store of i
 }
 
 STORY(shared_chaos_survives_kill_with_clean_sessions, .timeout = 700,
-      .mosquitto = "has a store of its own")
+      .five = "says bytes of its own", .mosquitto = "has a store of its own")
 {
 	total = TOTAL;
 	members_die = true;
@@ -368,7 +369,8 @@ STORY(shared_chaos_survives_kill_with_clean_sessions, .timeout = 700,
 }
 
 /* At each call by which the broker changes its file. */
-STORY(shared_disk_killed_at_each_call, .timeout = 1200, .mosquitto = "has a store of its own")
+STORY(shared_disk_killed_at_each_call, .timeout = 1200, .five = "says bytes of its own",
+      .mosquitto = "has a store of its own")
 {
 	const unsigned int stride = getenv("E2E_DEEP") != NULL ? 1 : 7;
 	bool struck = true;
