@@ -161,21 +161,33 @@ STORY(shared_unsubscribe_completes_what_has_begun, OURS)
 }
 
 /* A worker that goes in good order, with work that it has not done. */
-STORY(shared_unsubscribe_of_a_clean_session_gives_back, OURS)
+static void unsubscribe_and_leave(struct client *first)
 {
-	struct client *members[2] = {join("first clean"), join("second clean")};
+	struct client *members[2] = {first, join("second clean")};
 
 	deal(members, 1, 6);
-	unsubscribe(members[0], shared("g", "t"));
-	subscribe(members[0], shared("g", "t:1"));
-	unsubscribe(members[0], shared("g", "t"));
-	say(members[0], "PUBACK 2");
-	ping(members[0]);
+	unsubscribe(first, shared("g", "t"));
+	subscribe(first, shared("g", "t:1"));
+	unsubscribe(first, shared("g", "t"));
+	say(first, "PUBACK 2");
+	ping(first);
 	expect_silence(members[1], 50);
-	leave(members[0]);
+	leave(first);
 	expect(members[1], "PUBLISH q1 id4 t 0");
 	expect(members[1], "PUBLISH q1 id5 t 4");
 	expect_silence(members[1], 50);
+}
+
+STORY(shared_unsubscribe_of_a_clean_session_gives_back, OURS)
+{
+	unsubscribe_and_leave(join("first clean"));
+}
+
+/* It was kept until now, and ends with this connection. */
+STORY(shared_unsubscribe_of_a_session_that_ends_gives_back, OURS)
+{
+	client_vanish(join("first v5 expiry=100"));
+	unsubscribe_and_leave(resume("first v5"));
 }
 
 /* The newcomer is the same member; what the old connection had comes to whoever has room. */
