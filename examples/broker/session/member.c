@@ -184,7 +184,8 @@ void member_pass_enter(struct member *member)
 
 /*
  * The client completes what was begun (MQTT 3.1.1, 3.10.4): the message is the session's own from
- * now on. A session that ends with its connection would lose one of QoS 1: there it stays the group's.
+ * now on. A session that ends with its connection would lose one of QoS 1: there it stays the
+ * group's.
  */
 static void member_keep(struct session *session, struct member *member,
                         const struct inflight_entry *entry)
