@@ -122,6 +122,7 @@ static void system_say_messages(struct system *system)
 	system_say_number(system, "queued messages/bytes", queued);
 	system_say_number(system, "store/messages/bytes", queued + retained);
 	system_say_number(system, "subscriptions/count", stats_read(&stats->subscriptions));
+	system_say_number(system, "shared_subscriptions/count", stats_read(&stats->shared));
 }
 
 /* For each of these figures, how much comes in a minute, on average over the last 1, 5 and 15. */

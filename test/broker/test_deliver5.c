@@ -261,9 +261,9 @@ STORY(five_receive_maximum_begins_anew, OURS)
 	publish(publisher, 1, "t 1");
 	expect(client, "PUBLISH q1 id1 t 1");
 	client_vanish(client);
-	publish(publisher, 1, "t 2");
 	client = join("a v5 expiry=100 receive=1");
 	expect(client, "PUBLISH dup q1 id1 t 1");
+	publish(publisher, 1, "t 2");
 	expect_silence(client, 100);
 	say(client, "PUBACK 1");
 	expect(client, "PUBLISH q1 id2 t 2");

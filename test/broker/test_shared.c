@@ -305,3 +305,28 @@ STORY(shared_goes_to_a_member_that_may_read_it,
 	publish(publisher, 1, "a z");
 	expect_received(ann, "a z");
 }
+
+/* As mosquitto has it: each member, and not among the other subscriptions. */
+STORY(shared_subscriptions_are_counted, .timeout = 20)
+{
+	struct client *client, *other, *reader;
+	const char *got;
+
+	start_server("--stats-interval 1");
+	client = join("a clean");
+	other = join("b clean");
+	subscribe(client, shared("g", "t:1"));
+	subscribe(client, shared("h", "t:1"));
+	subscribe(client, shared("h", "t:0"));
+	subscribe(other, shared("g", "t:1"));
+	subscribe(other, "t:1");
+	unsubscribe(client, shared("h", "t"));
+	story_sleep(story_scaled(2500));
+	reader = join("reader clean");
+	subscribe(reader, "^$SYS/broker/shared_subscriptions/count:0");
+	got = client_next(reader, story_limit(CLIENT_PATIENCE_MS));
+	check(got != NULL && strstr(got, "subscriptions/count 2") != NULL, "got %s", got);
+	subscribe(reader, "^$SYS/broker/subscriptions/count:0");
+	got = client_next(reader, story_limit(CLIENT_PATIENCE_MS));
+	check(got != NULL && strstr(got, "subscriptions/count 1") != NULL, "got %s", got);
+}

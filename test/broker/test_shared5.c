@@ -132,7 +132,8 @@ STORY(shared_five_too_large_is_done, OURS)
 
 STORY(shared_five_message_expires_in_the_group, OURS)
 {
-	struct client *publisher = join("publisher v5 clean"), *member = join_new("a v5 expiry=100");
+	struct client *publisher = join("publisher v5 clean");
+	struct client *member = join_new("a v5 expiry=100");
 
 	subscribe(member, shared("g", "t:1"));
 	leave(member);

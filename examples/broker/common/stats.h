@@ -54,6 +54,7 @@ struct stats {
 	uint64_t audience_bytes;   /* of all topics, see topic.h */
 	uint64_t sessions;
 	uint64_t subscriptions;
+	uint64_t shared; /* subscriptions by which a session is a member of a group */
 	uint64_t queued_bytes; /* of memory, in all sessions; see queue.h */
 	/* Sums over resources that have ended, through stats_add(). */
 	uint64_t resources[STATS_KINDS];

@@ -98,8 +98,7 @@ static enum why matcher_objection(const struct matcher *matcher, const struct se
 
 /* ---- Groups ---- */
 
-/* Makes a group, whose subscription is at the filter behind its name. The caller has no reference:
- * the subscription has it. */
+/* Makes a group, with a subscription at the filter behind its name, which alone is a reference. */
 static struct share *share_create(struct matcher *matcher, struct slice name, struct slice filter)
 {
 	struct share *share = must_alloc(sizeof(*share));
@@ -159,9 +158,17 @@ struct session *matcher_restore_group(struct matcher *matcher, struct slice name
 
 /* ---- Subscriptions ---- */
 
+static uint64_t *matcher_counter(struct matcher *matcher, const struct member *member)
+{
+	struct stats *stats = &matcher->env->stats;
+
+	return member != NULL ? &stats->shared : &stats->subscriptions;
+}
+
 /* Adds a subscription, which the client may have. */
 static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
-                                        struct slice filter, union subscription_options options)
+                                        struct slice filter, union subscription_options options,
+                                        struct member *member)
 {
 	const size_t memory = matcher_memory(filter);
 	struct subscription *subscription;
@@ -169,9 +176,10 @@ static struct subscription *matcher_add(struct matcher *matcher, struct session 
 	subscription = must_alloc(sizeof(*subscription));
 	subscription->memory = memory;
 	subscription->options = options;
+	subscription->member = member;
+	stats_count(matcher_counter(matcher, member));
 	session->filters++;
 	session->filter_bytes += memory;
-	stats_count(&matcher->env->stats.subscriptions);
 	session_reference(session);
 	matcher_link(subscription, session, tree_of_filter(&matcher->tree, filter, true));
 	return subscription;
@@ -184,7 +192,6 @@ static struct subscription *matcher_enter(struct matcher *matcher, struct sessio
 {
 	const struct tree_node *node = tree_of_filter(&matcher->tree, name, false);
 	struct share *share = node != NULL ? share_of_members(node) : NULL;
-	struct subscription *subscription;
 
 	if (share == NULL && !connected)
 		share = share_waiting(matcher, name, filter);
@@ -192,10 +199,9 @@ static struct subscription *matcher_enter(struct matcher *matcher, struct sessio
 		share = share_create(matcher, name, filter);
 		group_keep(share->group.session);
 	}
-	subscription = matcher_add(matcher, session, name, options);
-	subscription->member =
-		member_enter(&share->group, session, share_options(options), connected);
-	return subscription;
+	return matcher_add(
+		matcher, session, name, options,
+		member_enter(&share->group, session, share_options(options), connected));
 }
 
 void matcher_restore(struct matcher *matcher, struct session *session, struct slice name,
@@ -206,7 +212,7 @@ void matcher_restore(struct matcher *matcher, struct session *session, struct sl
 
 	(void)names_share(name, &group, &filter);
 	if (filter.bytes == NULL) {
-		matcher_add(matcher, session, name, options)->pass = 1;
+		matcher_add(matcher, session, name, options, NULL)->pass = 1;
 	} else {
 		subscription = matcher_enter(matcher, session, name, filter, options, false);
 		share_of(subscription->member)->subscription.pass = 1;
@@ -241,7 +247,7 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 		}
 		filter->subscription =
 			filter->shared.bytes == NULL
-				? matcher_add(matcher, session, filter->name, filter->options)
+				? matcher_add(matcher, session, filter->name, filter->options, NULL)
 				: matcher_enter(matcher, session, filter->name, filter->shared,
 		                                filter->options, true);
 	}
@@ -260,8 +266,8 @@ static void matcher_remove(struct matcher *matcher, struct subscription *subscri
                            struct request *request)
 {
 	struct session *session = subscription->session;
-	struct share *share =
-		subscription->member != NULL ? share_of(subscription->member) : NULL;
+	struct member *member = subscription->member;
+	struct share *share = member != NULL ? share_of(member) : NULL;
 
 	matcher_unlink(subscription);
 	subscription->session_next = request->removed;
@@ -273,10 +279,10 @@ static void matcher_remove(struct matcher *matcher, struct subscription *subscri
 	}
 	session->filters--;
 	session->filter_bytes -= subscription->memory;
-	stats_uncount(&matcher->env->stats.subscriptions);
+	stats_uncount(matcher_counter(matcher, member));
 	if (share == NULL)
 		return;
-	member_remove(subscription->member);
+	member_remove(member);
 	if (share->group.members == 0)
 		matcher_remove(matcher, &share->subscription, request);
 }
