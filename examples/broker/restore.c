@@ -276,6 +276,8 @@ static void restore_will(void *arg, const struct database_record *record)
 	struct will *will = will_restore(&restore->broker->env, record, &id);
 	struct session *session = list_find(&restore->sessions, (int64_t)id);
 
+	if (will != NULL && session != NULL)
+		will->message->sender = session->identity;
 	if (will == NULL)
 		restore->status = -ENOMEM;
 	else if (will->delay > 0 && session != NULL && session->will == NULL)

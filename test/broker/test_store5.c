@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server.h"
+#include "shared.h"
 #include "store_file.h"
 
 #define OURS .mosquitto = "is started without its persistence"
@@ -119,4 +120,39 @@ STORY(store_keeps_the_time_of_messages, .timeout = 20, OURS)
 	expect_silence(client, 100);
 	check(server_stop() == 0, "no end");
 	store_check(0, "1 retained messages");
+}
+
+/* A message of QoS 2 that a member has got at QoS 1, and has left its group with. */
+STORY(store_keeps_what_is_no_longer_a_group_s, OURS)
+{
+	struct client *publisher, *client;
+
+	store_start("");
+	client = join("a v5 clean expiry=1000");
+	say(client, "SUBSCRIBE 1 sid=7 %s", shared("g", "t:1,rap"));
+	expect(client, "SUBACK 1 1");
+	publisher = join("publisher v5 clean");
+	say(publisher, "PUBLISH retain q2 id1 t one");
+	expect(publisher, "PUBREC 1");
+	expect(client, "PUBLISH retain q1 id1 sid=7 t one");
+	client->last_id = 1;
+	unsubscribe(client, shared("g", "t"));
+	subscribe(client, "u:1"); /* its SUBACK comes behind a commit */
+	store_kill();
+	store_start("");
+	client = join("a v5 expiry=1000");
+	expect(client, "PUBLISH dup retain q1 id1 sid=7 t one");
+}
+
+STORY(store_knows_whose_will_it_publishes, OURS)
+{
+	struct client *client;
+
+	store_start("");
+	client = join("a v5 clean expiry=1000 will=t message=bye wq=1");
+	subscribe(client, "t:1,nl u:1");
+	store_kill();
+	store_start("");
+	client = join("a v5 expiry=1000");
+	expect_silence(client, 200);
 }

@@ -247,7 +247,7 @@ static void delivery_send_second(struct session *session, struct packet *packet,
 	const int64_t group = member != NULL ? (int64_t)member->group->session->id : 0;
 	const int64_t id = (int64_t)session->id, row = (int64_t)entry->row;
 	const struct database_record record = {
-		.numbers = {id, row, entry->packet_id, group, packet->retain},
+		.numbers = {id, row, entry->packet_id, group, packet->retain, packet->qos},
 		.texts = {packet_identifiers(packet)}};
 
 	if (member == NULL)

@@ -191,16 +191,18 @@ static void member_keep(struct session *session, struct member *member,
                         const struct inflight_entry *entry)
 {
 	const bool first = entry->state == INFLIGHT_AWAITS_PUBACK;
+	const struct database_record record = {
+		.numbers = {(int64_t)session->id, (int64_t)entry->row, entry->packet_id,
+	                    (int64_t)member_group_id(member), entry->retain, 1},
+		.texts = {inflight_identifiers(&session->inflight, entry)}};
 
 	if (first && session->expires == 0) {
 		member->lent++;
 		return;
 	}
-	inflight_lend(&session->inflight, entry, NULL);
 	if (first && entry->row != 0)
-		store_note(session->env->store, DATABASE_TAKE_ROW,
-		           STORE_NUMBERS((int64_t)session->id, (int64_t)entry->row,
-		                         entry->packet_id, (int64_t)member_group_id(member)));
+		store_note(session->env->store, DATABASE_TAKE_ROW, &record);
+	inflight_lend(&session->inflight, entry, NULL);
 }
 
 static int member_run_remove(struct baton_task *task)

@@ -91,7 +91,7 @@ static const char *const texts[DATABASE_STATEMENTS] = {
 		"UPDATE queue SET state = 1, packet_id = ?3 WHERE session = ?1 AND row = ?2",
 	[DATABASE_RECEIVE_ROW] = "UPDATE queue SET state = 2 WHERE session = ?1 AND row = ?2",
 	[DATABASE_TAKE_ROW] = "UPDATE queue SET session = ?1, state = 1, packet_id = ?3,"
-			      " retain = ?5, identifiers = ?8"
+			      " retain = ?5, qos = ?6, identifiers = ?8"
 			      " WHERE session = ?4 AND row = ?2",
 	[DATABASE_GIVE_ROW] = "UPDATE queue SET session = ?3, state = 0, packet_id = 0,"
 			      " retain = ?4, identifiers = x''"
