@@ -43,6 +43,9 @@ TOOLS(retained)
 TOOLS(will)
 TOOLS(session)
 TOOLS(large)
+TOOLS(five)
+TOOLS(five_session)
+TOOLS(five_will)
 
 /* The others' topics are not to be seen there: a broker of its own. */
 STORY(tools_sys, .timeout = 40)

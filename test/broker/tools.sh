@@ -125,6 +125,42 @@ tools_session() {
 2 0 t fourth"
 }
 
+tools_five() {
+	local qos
+
+	for qos in 0 1 2; do
+		sub "s$qos" -V 5 -q $qos -t "$story/$qos" -C 3
+		pub -V 5 -q $qos -t "$story/$qos" -m one -D publish topic-alias 3
+		pub -V 5 -q $qos -t "$story/$qos" -m 'two words' -D publish user-property a b
+		pub -q $qos -t "$story/$qos" -n
+		got_in_any_order "s$qos" "$qos 0 $qos one
+$qos 0 $qos two words
+$qos 0 $qos "
+	done
+}
+
+tools_five_session() {
+	sub away -V 5 -c -x 100 -q 2 -t "$story/t" -C 1
+	pub -V 5 -q 1 -t "$story/t" -m first
+	got away "1 0 t first"
+	pub -q 2 -t "$story/t" -m second
+	sub away -V 5 -c -x 100 -q 2 -t "$story/t" -C 1
+	got away "2 0 t second"
+}
+
+tools_five_will() {
+	sub heir -V 5 -q 2 -t "$story/w" -C 1
+	stdbuf -oL mosquitto_sub -V 5 -h 127.0.0.1 -p "$PORT" -i "$story-dying" -d -c -x 100 \
+		-t "$story/none" --will-topic "$story/w" --will-payload 'it has died' --will-qos 1 \
+		-D will will-delay-interval 1 >"$work/dying" 2>&1 &
+	for ((i = 0; i < 3000; i++)); do
+		! grep -qs 'CONNACK' "$work/dying" || break
+		sleep 0.02
+	done
+	kill -KILL $!
+	got heir "1 0 w it has died"
+}
+
 tools_large() {
 	head -c 900000 /dev/zero | tr '\0' 'x' >"$work/large"
 	sub reader -q 2 -t "$story/t" -C 1
