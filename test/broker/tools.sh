@@ -144,8 +144,10 @@ tools_five_session() {
 	pub -V 5 -q 1 -t "$story/t" -m first
 	got away "1 0 t first"
 	pub -q 2 -t "$story/t" -m second
-	sub away -V 5 -c -x 100 -q 2 -t "$story/t" -C 1
-	got away "2 0 t second"
+	sub away -V 5 -c -x 100 -q 2 -t "$story/t" -C 2
+	pub -q 2 -t "$story/t" -m third # behind the SUBACK
+	got away "2 0 t second
+2 0 t third"
 }
 
 tools_five_will() {
