@@ -90,6 +90,12 @@ void message_take(struct message *message, uint64_t counts)
 	add_relaxed(&message->counts, counts);
 }
 
+/* The store's message goes, too. Apart from its caller, which needs no room for a record. */
+static __attribute__((noinline)) void message_forget(const struct message *message)
+{
+	store_note(message->store, DATABASE_END_MESSAGE, STORE_NUMBERS((int64_t)message->id));
+}
+
 void message_release(struct message *message, uint64_t counts)
 {
 	/* Read first: once the counts are given back, another thread may free the message. */
@@ -101,8 +107,7 @@ void message_release(struct message *message, uint64_t counts)
 	if (left % MESSAGE_HOP == 0) {
 		free(message->answer); /* it was never sent */
 		if (message->id != 0)
-			store_note(message->store, DATABASE_END_MESSAGE,
-			           STORE_NUMBERS((int64_t)message->id));
+			message_forget(message);
 		free(message);
 	}
 	if (counts >= MESSAGE_HOP && left < MESSAGE_HOP && publisher != NULL)
@@ -337,14 +342,6 @@ void packet_set_reason(struct packet *packet, uint8_t reason)
 		return;
 	packet->size = (uint32_t)codec_put_ack5(head, head[0] >> 4, packet_id, reason);
 	packet->head_size = packet->size;
-}
-
-size_t packet_memory(const struct packet *packet)
-{
-	const struct message *message = packet->message;
-
-	return sizeof(*packet) + packet->head_size +
-	       (message != NULL ? message_memory(message) : 0);
 }
 
 void packet_end_hop(struct packet *packet)

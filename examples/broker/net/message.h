@@ -230,7 +230,13 @@ void packet_end_hop(struct packet *packet);
  * The packet's memory, about; the message counts in full, although packets share it. The result
  * changes only when the head is made.
  */
-size_t packet_memory(const struct packet *packet);
+static inline size_t packet_memory(const struct packet *packet)
+{
+	const struct message *message = packet->message;
+
+	return sizeof(*packet) + packet->head_size +
+	       (message != NULL ? message_memory(message) : 0);
+}
 
 /* Gives back everything that the packet holds. */
 void packet_destroy(struct packet *packet);

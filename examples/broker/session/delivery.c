@@ -104,12 +104,12 @@ void delivery_queue(struct session *session, struct packet *packet)
 	delivery_drop(session, packet);
 }
 
-static void delivery_send(struct session *session, struct packet *packet)
+/* Inlined: it is short on the way of a packet that is ready. */
+static inline __attribute__((always_inline)) void delivery_send(struct session *session,
+                                                                struct packet *packet)
 {
 	if (packet->message != NULL) {
-		if (!wire_ready(session, packet))
-			packet = wire_encode(session, packet);
-		if (packet == NULL)
+		if (!wire_ready(session, packet) && !wire_encode(session, &packet))
 			return;
 		session->sent += packet_memory(packet);
 	}

@@ -48,18 +48,20 @@ static struct packet *wire_encode5(struct session *session, struct packet *packe
 	return packet_encode5(packet, alias);
 }
 
-struct packet *wire_encode(struct session *session, struct packet *packet)
+bool wire_encode(struct session *session, struct packet **packet)
 {
 	struct packet *encoded;
 
 	if (session->version != CODEC_5) {
-		packet_encode(packet);
-		return packet;
+		packet_encode(*packet);
+		return true;
 	}
-	encoded = wire_encode5(session, packet);
-	if (encoded == NULL) {
-		connection_kick(session->connection, WHY_NO_MEMORY);
-		packet_destroy(packet);
+	encoded = wire_encode5(session, *packet);
+	if (encoded != NULL) {
+		*packet = encoded;
+		return true;
 	}
-	return encoded;
+	connection_kick(session->connection, WHY_NO_MEMORY);
+	packet_destroy(*packet);
+	return false;
 }

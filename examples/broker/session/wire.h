@@ -26,10 +26,10 @@ static inline bool wire_void(struct session *session, const struct packet *packe
 }
 
 /*
- * Makes the head of a message's packet, which may move. NULL: no memory; then the packet is gone,
+ * Makes the head of a message's packet, which may move. False: no memory; then the packet is gone,
  * and its connection is closed.
  */
-struct packet *wire_encode(struct session *session, struct packet *packet);
+bool wire_encode(struct session *session, struct packet **packet);
 
 /* Is there no need to? */
 static inline bool wire_ready(const struct session *session, const struct packet *packet)
