@@ -67,6 +67,31 @@ STORY(shared_store_knows_what_was_sent, OURS)
 	expect_silence(members[0], 50);
 }
 
+/* What was begun is the client's own from its UNSUBSCRIBE on. */
+STORY(shared_store_unsubscribe_takes_what_has_begun, OURS)
+{
+	struct client *publisher, *members[2];
+
+	store_start("");
+	members[0] = join_new("a");
+	members[1] = join_new("b");
+	subscribe(members[0], shared("g", "t:1"));
+	publisher = join("publisher clean");
+	publish(publisher, 1, "t one");
+	expect(members[0], "PUBLISH q1 id1 t one");
+	subscribe(members[1], shared("g", "t:1"));
+	unsubscribe(members[0], shared("g", "t"));
+	publish(publisher, 1, "t two"); /* and its commit */
+	expect(members[1], "PUBLISH q1 id1 t two");
+	store_kill();
+	store_start("");
+	members[1] = resume("b");
+	expect(members[1], "PUBLISH q1 id1 t two");
+	expect_silence(members[1], 50);
+	members[0] = resume("a");
+	expect(members[0], "PUBLISH dup q1 id1 t one");
+}
+
 /* The group leaves nothing in the file. */
 STORY(shared_store_forgets_a_group_that_has_ended, OURS)
 {
