@@ -248,6 +248,7 @@ static void input_end(struct connection *connection, int status)
 		connection_break(connection, status);
 	else
 		connection_close(connection);
+	input_free(connection); /* its close comes later in this turn, behind many others' input */
 }
 
 static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)

@@ -75,8 +75,14 @@ bool stranger_hold(struct connection *connection, size_t bytes)
 	struct strangers *strangers = &connection->loop->strangers;
 
 	stranger_set(connection, bytes);
-	while (strangers->bytes > limit_of(env, strangers_max) / env->options.threads)
-		connection_fail(strangers_largest(strangers), WHY_MAX_STRANGERS);
+	while (strangers->bytes > limit_of(env, strangers_max) / env->options.threads) {
+		struct connection *largest = strangers_largest(strangers);
+
+		connection_fail(largest, WHY_MAX_STRANGERS);
+		/* Its close comes later in this turn, behind many others' input. */
+		if (largest != connection)
+			input_free(largest);
+	}
 	return !connection->closing;
 }
 
