@@ -270,3 +270,129 @@ STORY(attack_of_filters_that_all_match, .timeout = 120, OURS)
 	client = join("late v5 clean");
 	subscribe(client, "^a/+/a/#:1");
 }
+
+/* ---- What is kept ---- */
+
+/* Retained messages of a few KB, on more topics than may be kept. */
+static void retain(unsigned int number)
+{
+	struct client *client = client_join("- v5 clean");
+	static unsigned char bytes[100000];
+
+	for (unsigned int i = number;; i += 4) {
+		const struct bomb bomb = {
+			.first = 0x31, .topic = 40, .number = i % 30000, .properties = i % 100};
+
+		if (!pour(client, bytes, put_bomb(bytes, &bomb)))
+			_exit(1);
+	}
+}
+
+/* Asks for all of them again and again, and reads nothing, or little. */
+static void ask_for_all(unsigned int number)
+{
+	for (unsigned int i = number;; i++) {
+		struct client *client = client_join("- v5 clean alias-max=10");
+
+		for (unsigned int again = 1; again < 20; again++)
+			client_say(client, "SUBSCRIBE %u sid=%u ^bomb/#:1 ^+/+/#:0", again, again);
+		for (unsigned int read = 0; read < i % 100; read++)
+			(void)client_next(client, 100);
+		client_vanish(client);
+	}
+}
+
+static void retain_or_ask(unsigned int number)
+{
+	if (number % 2 == 0)
+		retain(number);
+	else
+		ask_for_all(number);
+}
+
+STORY(attack_of_retained_messages, .timeout = 60, OURS)
+{
+	struct pair *pair;
+
+	start_server("--log-level error --max-retained-bytes 8M --max-buffered 1M"
+	             " --max-queued-bytes 4M --max-queued-total 16M");
+	pair = start_pair("v5 clean");
+	pair_attack_by(pair, retain_or_ask, 4, 3000);
+	end_pair(pair, 64 * MEBI);
+	ping(join("late v5 clean"));
+}
+
+/* ---- Who takes nothing ---- */
+
+static void publish_bombs(unsigned int number)
+{
+	struct client *client = client_join("- v5 clean");
+	static unsigned char bytes[10000];
+
+	for (unsigned int i = 0;; i++) {
+		const struct bomb bomb = {
+			.first = 0x32, .topic = 14, .number = i, .properties = 20};
+		const size_t size = put_bomb(bytes, &bomb);
+
+		memcpy(bytes + size - 4, number == 0 ? "one." : "two.", 4);
+		memcpy(bytes + 5, "bomb/x/x/x/x/x", 14); /* one topic */
+		if (!pour(client, bytes, size))
+			_exit(1);
+	}
+}
+
+/* Members that never acknowledge have what they may have; the one that does gets all others. */
+STORY(attack_of_members_that_are_stuck, .timeout = 60, OURS)
+{
+	enum { STUCK = 60, WINDOW = 10, MORE = 50 };
+	struct client *publisher, *good;
+	struct pair *pair;
+	const char *got;
+	unsigned int id;
+	int came = 0;
+
+	start_server("--log-level error --max-queued-bytes 8M");
+	publisher = join("publisher v5 clean");
+	for (int i = 0; i < STUCK; i++) {
+		struct client *stuck = join("- v5 clean receive=10");
+
+		say(stuck, "SUBSCRIBE 1 ^$share/g/bomb/#:%d", i % 2 + 1);
+		expect(stuck, "SUBACK 1 %d", i % 2 + 1);
+	}
+	for (int i = 0; i < STUCK * WINDOW + MORE; i++)
+		publish(publisher, 2, "^bomb/x first");
+	good = join("good v5 clean");
+	say(good, "SUBSCRIBE 1 ^$share/g/bomb/#:1");
+	expect(good, "SUBACK 1 1");
+	pair = start_pair("v5 clean");
+	pair_attack_by(pair, publish_bombs, 2, 1500);
+	while ((got = client_next(good, 500)) != NULL) {
+		check(sscanf(got, "PUBLISH q1 id%u ", &id) == 1, "got %s", got);
+		say(good, "PUBACK %u", id);
+		came += strcmp(strstr(got, " bomb"), " bomb/x first") == 0;
+	}
+	check(came == MORE, "%d came", came);
+	publish(publisher, 1, "^bomb/x over");
+	got = client_next(good, story_limit(CLIENT_PATIENCE_MS));
+	check(got != NULL && strstr(got, "bomb/x over") != NULL, "got %s", got);
+	end_pair(pair, 48 * MEBI);
+}
+
+/* Subscribers with all that costs memory, identifiers, aliases, windows; and none reads. */
+STORY(attack_of_subscribers_that_take_nothing, .timeout = 60, OURS)
+{
+	enum { STUCK = 100 };
+	struct pair *pair;
+
+	start_server("--log-level error --max-buffered 100K --max-queued-bytes 2M"
+	             " --max-queued-total 32M");
+	for (int i = 0; i < STUCK; i++) {
+		struct client *stuck = join("- v5 expiry=5 receive=100 alias-max=100");
+
+		say(stuck, "SUBSCRIBE 1 sid=%d ^bomb/#:2 ^+/#:1 ^bomb/+/+/+/+/x:0", i + 1);
+		expect(stuck, "SUBACK 1 2 1 0");
+	}
+	pair = start_pair("v5 clean");
+	pair_attack_by(pair, publish_bombs, 2, 3000);
+	end_pair(pair, 80 * MEBI);
+}
