@@ -19,14 +19,15 @@ mirror()
 
 case $1 in
 can)
-	[ "$(id -u)" = 0 ] || lacks='root'
+	lacks=
 	for command in debootstrap unshare chroot apt-get; do
 		command -v $command >/dev/null || lacks=$command
 	done
-	[ -n "${lacks-}" ] || unshare --mount true 2>/dev/null || lacks='leave to mount'
-	[ -n "${lacks-}" ] || [ -n "$(mirror)" ] || lacks="a mirror of Debian in apt's sources"
-	[ -n "${lacks-}" ] || "$here" base || lacks='what debootstrap downloads'
-	[ -z "${lacks-}" ] || {
+	[ "$(id -u)" = 0 ] || lacks='right of root'
+	[ -n "$lacks" ] || unshare --mount true 2>/dev/null || lacks='leave to mount'
+	[ -n "$lacks" ] || [ -n "$(mirror)" ] || lacks="a mirror of Debian in apt's sources"
+	[ -n "$lacks" ] || "$here" base || lacks='what debootstrap downloads'
+	[ -z "$lacks" ] || {
 		echo "There is no $lacks."
 		exit 1
 	}

@@ -81,3 +81,4 @@ installer --purge $(for file in $(packaged "$DEB"); do dpkg-deb -f "$file" Packa
 left=$(find "$root" ! -type d ! -path '*/var/lib/dpkg/*' ! -path '*/var/log/*')
 [ -z "$left" ] || fail "purging the packages leaves $left"
 rm -rf "$root"
+echo 'deep-deb: installed below a folder, used, purged'
