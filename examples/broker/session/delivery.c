@@ -30,6 +30,9 @@
  * the queue, with the packet ids they had: so they are sent again in order and within the same
  * limits.
  *
+ * A message that a group of a shared subscription hands over (group.h) never waits here, where no
+ * other client could have it: it goes out now, or back.
+ *
  * With a store (topic/keep.h) a message of QoS 1 or 2 for a session that is kept has a row there.
  * The row is the packet's until the message is sent, then the entry's of the table of packet ids.
  * The session writes what becomes of it. A packet of QoS 2, and each PUBREL, is sent when the store
@@ -37,10 +40,7 @@
  * such a packet goes through the store (delivery_send_kept()), with the epoch of its connection.
  * Messages of QoS 0 and 1 wait behind it, so that all messages stay in order.
  *
- * Why not a baton_window: a window limits tasks in flight by a count, and the table of packet ids,
- * which retransmission needs, has that count. In a window messages would be kept twice from
- * their sending to their acknowledgement. QoS 0 would need a way to wait in line without a place,
- * and a message that is sent again would need a way to the head of the line.
+ * Why not a baton_window: README.md, "What it uses of baton".
  */
 #include <stdlib.h>
 

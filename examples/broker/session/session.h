@@ -5,6 +5,9 @@
  * come from the client. A session is a baton resource and may outlive its connection
  * (net/connection.h), which joins the session and leaves it again.
  *
+ * A group of a shared subscription is a session, too, without a client (group.h): of all that
+ * follows it has the queue, the id in the store, and the references.
+ *
  *            join                  leave
  *   AWAY ----------> JOINED ----------------------> AWAY            (expiry above 0)
  *     |                |  join of another             `-> ENDED     (expiry 0)
