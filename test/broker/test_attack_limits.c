@@ -363,10 +363,11 @@ STORY(attack_of_members_that_are_stuck, .timeout = 60, OURS)
 		publish(publisher, 2, "^bomb/x first");
 	good = join("good v5 clean");
 	say(good, "SUBSCRIBE 1 ^$share/g/bomb/#:1");
-	expect(good, "SUBACK 1 1");
 	pair = start_pair("v5 clean");
 	pair_attack_by(pair, publish_bombs, 2, 1500);
 	while ((got = client_next(good, 500)) != NULL) {
+		if (strcmp(got, "SUBACK 1 1") == 0) /* the group has waited for a member */
+			continue;
 		check(sscanf(got, "PUBLISH q1 id%u ", &id) == 1, "got %s", got);
 		say(good, "PUBACK %u", id);
 		came += strcmp(strstr(got, " bomb"), " bomb/x first") == 0;
