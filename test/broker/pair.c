@@ -17,7 +17,7 @@
 
 #define PAIR_ALONE 300     /* messages before the attack */
 #define PAIR_PACE 2        /* milliseconds between two */
-#define PAIR_OPEN 200      /* messages at most that have not come yet */
+#define PAIR_OPEN 50       /* messages at most that have not come yet */
 #define PAIR_TIMES 20      /* how much longer a message may take */
 #define PAIR_SLACK 2000000 /* microseconds more: programs beside this one take the CPUs */
 #define PAIR_COUNTED 20000 /* messages at most */

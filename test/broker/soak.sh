@@ -65,11 +65,13 @@ configure() {
 
 # A subscriber of MQTT 5 gets all in order; of two members of a group each gets a part.
 five() {
-	local name members
+	local name filter members
 	fives=
 	for name in all one two; do
-		mosquitto_sub -V 5 -p "$port" -i "five-$name" -c -x 100 -q 1 -D CONNECT receive-maximum 10 \
-			-t "$([ $name = all ] || echo '$share/five/')five/#" >"$work/five-$name" &
+		filter=five/#
+		[ $name = all ] || filter="\$share/five/$filter"
+		mosquitto_sub -V 5 -p "$port" -i "five-$name" -c -x 100 -q 1 \
+			-D CONNECT receive-maximum 10 -t "$filter" >"$work/five-$name" &
 		fives="$fives $!"
 	done
 	until [ "$(mosquitto_pub -V 5 -p "$port" -q 1 -t five/ready -m ready -d |
@@ -81,7 +83,8 @@ five() {
 		-D PUBLISH topic-alias 1 -D PUBLISH user-property name value
 	for _ in $(seq 100); do
 		members=$(cat "$work/five-one" "$work/five-two" | grep -cv ready)
-		[ "$members" -lt 3000 ] || [ "$(grep -cv ready "$work/five-all")" -lt 3000 ] || break
+		[ "$members" -lt 3000 ] || [ "$(grep -cv ready "$work/five-all")" -lt 3000 ] ||
+			break
 		sleep 0.1
 	done
 	{ kill $fives; wait $fives; } 2>/dev/null

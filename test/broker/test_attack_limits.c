@@ -385,8 +385,7 @@ STORY(attack_of_subscribers_that_take_nothing, .timeout = 60, OURS)
 	enum { STUCK = 100 };
 	struct pair *pair;
 
-	start_server("--log-level error --max-buffered 100K --max-queued-bytes 2M"
-	             " --max-queued-total 32M");
+	start_server("--log-level error --max-buffered 100K --max-queued-bytes 300K");
 	for (int i = 0; i < STUCK; i++) {
 		struct client *stuck = join("- v5 expiry=5 receive=100 alias-max=100");
 
