@@ -3,9 +3,9 @@
 # A quarter of an hour of load on one broker with a store, in rounds. The load generator checks each
 # delivery: none is lost, doubled, out of order or altered. Beside it clients come and go, take each
 # other over, leave wills and retained messages, log in rightly and wrongly; clients of MQTT 5 share
-# a subscription; and the broker's file is changed and read again. After each round all clients leave;
-# then the broker must use no CPU, and its memory must not grow from round to round. Run from the
-# repository's root.
+# a subscription; and the broker's file is changed and read again. After each round all clients
+# leave; then the broker must use no CPU, and its memory must not grow from round to round. Run from
+# the repository's root.
 # SOAK_SECONDS=900
 set -u
 export LC_ALL=C
@@ -42,14 +42,16 @@ others() {
 		mosquitto_pub -p "$port" -q 1 -t soak/long -f "$load"
 		mosquitto_pub -p "$port" -q 1 -r -n -t "soak/kept/$(((at + 25) % 50))"
 		timeout 3 mosquitto_sub -V 5 -p "$port" -i "taken5" -c -x $((at % 3 * 100)) -q 1 \
-			-t 'soak/#' -t "\$share/$((at % 2))/soak/kept/+" -D CONNECT receive-maximum 5 \
-			-D CONNECT topic-alias-maximum 20 -D SUBSCRIBE subscription-identifier 7 \
+			-t 'soak/#' -t "\$share/$((at % 2))/soak/kept/+" \
+			-D CONNECT receive-maximum 5 -D CONNECT topic-alias-maximum 20 \
+			-D SUBSCRIBE subscription-identifier 7 \
 			--will-topic soak/will --will-payload gone -D WILL will-delay-interval 2 \
 			>/dev/null &
 		seq 20 | mosquitto_pub -V 5 -p "$port" -u ann -P secret -q $((at % 3)) -l \
 			-t soak/five -D PUBLISH topic-alias $((at % 10 + 1)) \
 			-D PUBLISH message-expiry-interval 1 -D PUBLISH user-property name value
-		mosquitto_pub -V $((at % 2 == 0 ? 5 : 311)) -p "$port" -u ann -P wrong -t soak/none -m x
+		mosquitto_pub -V $((at % 2 == 0 ? 5 : 311)) -p "$port" -u ann -P wrong \
+			-t soak/none -m x
 		configure $((at % 2 * 1000 + 20000))
 		sleep 0.2
 	done
