@@ -44,13 +44,23 @@ static int compare_users(const void *a, const void *b)
 	return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
 }
 
-/* A hash without `$` is one of DES or, more likely, the password itself. */
-static bool hash_usable(const char *hash)
+/*
+ * NULL, or what is wrong. A hash without `$` is one of DES or, more likely, the password itself.
+ * mosquitto_passwd writes base64 of 64 bytes, which ends in `=`; its prefixes $6$ and $7$ are those
+ * of other methods of crypt(3), so that crypt_checksalt() takes them. No hash of crypt(3) has a `=`
+ * at its end.
+ */
+static const char *hash_wrong(const char *hash)
 {
 	const int verdict = crypt_checksalt(hash);
+	const size_t size = strlen(hash);
 
-	return hash[0] == '$' && strlen(hash) < PASSWORDS_HASH_SIZE &&
-	       verdict != CRYPT_SALT_INVALID && verdict != CRYPT_SALT_METHOD_DISABLED;
+	if (hash[0] == '$' && hash[size - 1] == '=')
+		return "a hash of mosquitto_passwd, not of crypt(3): `openssl passwd -6` makes one";
+	if (hash[0] != '$' || size >= PASSWORDS_HASH_SIZE || verdict == CRYPT_SALT_INVALID ||
+	    verdict == CRYPT_SALT_METHOD_DISABLED)
+		return "this hash is not one that crypt(3) knows";
+	return NULL;
 }
 
 /* Takes the line. Returns NULL, or what is wrong with the line. */
@@ -58,14 +68,16 @@ static const char *list_add(struct password_list *list, char *line)
 {
 	char *colon = strchr(line, ':');
 	struct password *user;
+	const char *wrong;
 
 	if (colon == NULL || colon == line) {
 		free(line);
 		return "not `user:hash`";
 	}
-	if (!hash_usable(colon + 1)) {
+	wrong = hash_wrong(colon + 1);
+	if (wrong != NULL) {
 		free(line);
-		return "this hash is not one that crypt(3) knows";
+		return wrong;
 	}
 	if (list->count == list->capacity) {
 		list->capacity = list->capacity == 0 ? 16 : list->capacity * 2;

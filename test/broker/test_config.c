@@ -97,6 +97,10 @@ STORY(config_errors_are_told, .timeout = 30, .mosquitto = "has other options")
 	complains("frobnicate 5\n", ":1: frobnicate: unknown\n");
 	complains("persistence true\n", "mosquitto has it, this broker has not: use `store FILE`");
 	complains("bridge_insecure true\n", "there are no bridges");
+	complains("connection a\ntopic # out 0\nremote_username c\n",
+	          ":3: remote_username: mosquitto has it, this broker has not: there are no");
+	complains("address b:1883\n", ":1: address: mosquitto has it, this broker has not");
+	complains("topic # out 0\n", ":1: topic: mosquitto has it, this broker has not");
 	complains("queue_qos0_messages yes\n", "expected true or false");
 	complains("persistent_client_expiration 2q\n", "with h, d, w, m or y");
 	complains("log_level loud\n", "one of: error warning notice info debug");

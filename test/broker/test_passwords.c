@@ -161,6 +161,20 @@ STORY(passwords_of_a_new_file_close_whom_it_does_not_let_in, .mosquitto = "does 
 	ping(stranger);
 }
 
+/* crypt_checksalt() takes the hashes of mosquitto_passwd; no password would ever be right. */
+STORY(passwords_of_mosquitto_are_refused, .mosquitto = "takes its own")
+{
+	char arguments[128];
+	const char *said;
+	int status;
+
+	snprintf(arguments, sizeof(arguments), "--check-config --password-file %s",
+	         file_write("#\n" HASHED_MOSQUITTO));
+	said = server_run(3, arguments, &status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 2, "status %d: %s", status, said);
+	check(strstr(said, "line=2 reason=\"a hash of mosquitto_passwd") != NULL, "says %s", said);
+}
+
 /* Who opens a pipe waits for a writer, and who reads it for what comes: the broker would stand
  * still. */
 STORY(passwords_are_not_read_again_from_a_pipe)
