@@ -156,3 +156,22 @@ STORY(store_knows_whose_will_it_publishes, OURS)
 	client = join("a v5 expiry=1000");
 	expect_silence(client, 200);
 }
+
+/* The CONNACK waits until the will is committed, and nothing comes before the CONNACK. */
+STORY(store_welcomes_before_what_waits, OURS)
+{
+	struct client *publisher, *client;
+
+	store_start("");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	leave(client);
+	publisher = join("publisher clean");
+	for (unsigned int i = 1; i <= 10; i++) {
+		publish(publisher, 1, "t one");
+		client = resume("a will=w message=bye");
+		expect(client, "PUBLISH q1 id%u t one", i);
+		say(client, "PUBACK %u", i);
+		leave(client);
+	}
+}

@@ -134,13 +134,25 @@ static int session_run_expiry(struct baton_timer *timer)
 	return 0;
 }
 
+static int session_run_welcome(struct baton_task *task)
+{
+	struct join *join = baton_container_of(task, struct join, task);
+	struct session *session = join->session;
+
+	session->storing--;
+	join_end(join);
+	if (session->storing == 0)
+		delivery_go_on(session);
+	return 0;
+}
+
 static void session_welcome(void *arg, bool kept)
 {
 	struct join *join = arg;
 
 	if (!kept)
 		join->why = WHY_STORE;
-	join_end(join);
+	hop(&join->session->resource, &join->task, session_run_welcome, "welcome");
 }
 
 static void session_noted(void *arg, bool kept)
@@ -151,7 +163,8 @@ static void session_noted(void *arg, bool kept)
 
 /*
  * The CONNACK, once the store has what it says: that the session and the will are kept, or that the
- * older session has ended. A session that is new has nothing to send before that.
+ * older session has ended. What waits in the session waits for the CONNACK as for a packet that the
+ * store has.
  */
 static void session_answer(struct session *session, struct join *join)
 {
@@ -170,10 +183,12 @@ static void session_answer(struct session *session, struct join *join)
 	if (session->will != NULL &&
 	    session_may(session, ACCESS_WRITE, session->will->message->publish.topic))
 		will_store(session->will, session->env, session->id);
-	if (store_waits(store) && (fresh || join->replaces || session->will != NULL))
-		store_note_then(store, DATABASE_NOTHING, NULL, session_welcome, join);
-	else
+	if (!store_waits(store) || (!fresh && !join->replaces && session->will == NULL)) {
 		join_end(join);
+		return;
+	}
+	session->storing++;
+	store_note_then(store, DATABASE_NOTHING, NULL, session_welcome, join);
 }
 
 /* Step 4. The join's reference on the session and its charge become the connection's. */
