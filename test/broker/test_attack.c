@@ -142,7 +142,7 @@ STORY(attack_of_auth, .timeout = 60, OURS)
 	before = server_files();
 	pair_attack_by(pair, authenticate, 3, 2000);
 	end_pair(pair, 24 * MEBI);
-	await_files(before, 6000); /* the pair's have gone, too */
+	await_files(before, 6000);
 }
 
 /* ---- Who is let in ---- */
@@ -197,10 +197,12 @@ STORY(attack_of_take_overs, .timeout = 60, OURS)
 {
 	struct pair *pair;
 	struct client *client;
+	unsigned int before;
 	const char *got;
 
 	start_server("--log-level error");
 	pair = start_pair("v5");
+	before = server_files();
 	pair_attack_by(pair, take_over, 4, 3000);
 	do { /* CONNECTs of the attackers may come behind it, out of their sockets */
 		client = open_client("one");
@@ -209,6 +211,7 @@ STORY(attack_of_take_overs, .timeout = 60, OURS)
 		check(got != NULL, "no answer");
 	} while (strncmp(got, "CONNACK 0 0 ", 12) != 0);
 	end_pair(pair, 32 * MEBI);
+	await_files(before + 1, 6000);
 }
 
 /* ---- What ends at once ---- */
@@ -241,7 +244,7 @@ STORY(attack_of_wills_that_are_due_at_once, .timeout = 60, OURS)
 	for (int i = 0; i < CLIENTS; i++) {
 		clients[i] = client_open("mortal");
 		client_say(clients[i],
-		           "CONNECT m%d v5 will=w message=%d will-delay=2 expiry=2 wq=1", i, i);
+		           "CONNECT m%d v5 will=w message=%d will-delay=2 expiry=60 wq=1", i, i);
 	}
 	for (int i = 0; i < CLIENTS; i++) {
 		client_expect(clients[i], "CONNACK 0 0 packet-max=1048576 alias-max=10");
