@@ -186,17 +186,18 @@ int passwords_read(const char *path, struct password_list **list)
 		password_list_destroy(made);
 		return status;
 	}
-	log_event(made->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "passwords_read",
-	          log_text("file", path), log_number("users", made->count));
 	*list = made;
 	return 0;
 }
 
-struct vouchers *passwords_use(struct passwords *passwords, struct password_list *list)
+struct vouchers *passwords_use(struct passwords *passwords, const char *path,
+                               struct password_list *list)
 {
 	struct exchange exchange = {passwords, list, 0};
 	struct vouchers *vouchers = list_vouchers(list);
 
+	log_event(list->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "passwords_read",
+	          log_text("file", path), log_number("users", list->count));
 	must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
 	     "new passwords");
 	vouchers->generation = exchange.generation;

@@ -37,7 +37,8 @@ void passwords_deinit(struct passwords *passwords);
  * vouchers of the new one, which it takes. destroy: of a list that is not used; NULL is allowed.
  */
 int passwords_read(const char *path, struct password_list **list);
-struct vouchers *passwords_use(struct passwords *passwords, struct password_list *list);
+struct vouchers *passwords_use(struct passwords *passwords, const char *path,
+                               struct password_list *list);
 void password_list_destroy(struct password_list *list);
 
 /* The line that let a user in, and of which list it was. */

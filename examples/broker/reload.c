@@ -85,7 +85,8 @@ static int contents_read(struct contents *contents, const struct broker_options 
 
 static void use_passwords(struct broker *broker, struct password_list *list)
 {
-	struct vouchers *vouchers = passwords_use(&broker->passwords, list);
+	struct vouchers *vouchers =
+		passwords_use(&broker->passwords, broker->env.options.password_file, list);
 
 	for (unsigned int i = 0; i < broker->net.loops_running; i++)
 		loop_use_vouchers(&broker->net.loops[i], vouchers);
@@ -105,7 +106,7 @@ static bool names_proved(const struct broker_options *options)
 /* New rules come first: an audience found anew, and a table filled anew, are by these. */
 static void use_access(struct broker *broker, struct access *access)
 {
-	rights_use(&broker->env.rights, access);
+	rights_use(&broker->env.rights, broker->env.options.access_file, access);
 	if (!names_proved(&broker->env.options))
 		log_event(LOG_LEVEL_WARNING, "names_unproved",
 		          log_text("file", broker->env.options.access_file),

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LOGINS 20
@@ -54,6 +55,12 @@ static void send_first(const char *hex)
 static void say_then(const char *words)
 {
 	say(refuse(connected("a clean")), "%s", words);
+}
+
+/* As a client that is killed. */
+static void vanish(const char *words)
+{
+	shutdown(refuse(connected(words))->fd, SHUT_RDWR);
 }
 
 static void send_then(const char *hex)
@@ -181,6 +188,7 @@ static const struct row {
 	{WHY_TAKEN_OVER, take_over, "a", "", false, BOTH},
 	{WHY_TLS_HANDSHAKE, NULL, "tls_with_real_clients", "", false, BOTH},
 	{WHY_TLS_BROKEN, NULL, "needs a client that breaks its own TLS", "", false, BOTH},
+	{WHY_LOST, vanish, "a clean", "--log-level notice", false, MUTE},
 	{WHY_NETWORK, NULL, "needs an error of the network", "", false, BOTH},
 	{WHY_LATE_CONNECT, say_first, NULL, "--connect-timeout 1", false, MQTT_3},
 	{WHY_LATE_PACKET, send_then, "30 10 00", "--packet-timeout 1", false, BOTH},

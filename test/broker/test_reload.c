@@ -124,6 +124,29 @@ STORY(reload_names_what_needs_a_restart, .mosquitto = "has other options")
 }
 
 /* What the command line says holds on. */
+/* What was read is in the log if it holds from now on, also at the start. */
+STORY(reload_says_what_was_read, .mosquitto = "has other options")
+{
+	static char passwords[64];
+	char options[256];
+	unsigned int lines;
+	FILE *file;
+
+	snprintf(passwords, sizeof(passwords), "%s", file_write(SERVER_ALICE));
+	snprintf(options, sizeof(options), "--log-level info --password-file %s --access-file %s",
+	         passwords, file_write("topic read a\n"));
+	start_server(options);
+	await_said("event=passwords_read");
+	await_said("event=access_read");
+	lines = server_said_lines();
+	file = fopen(strrchr(options, ' ') + 1, "r+");
+	check(file != NULL && fputs("wrong", file) > 0 && fclose(file) == 0, "cannot write");
+	kill(server_pid(), SIGHUP);
+	await_said("event=reload_failed");
+	check(server_said_lines() == lines + 2, "%u lines of an error and its end",
+	      server_said_lines() - lines);
+}
+
 STORY(reload_leaves_the_command_line, .mosquitto = "has other options")
 {
 	struct client *client;

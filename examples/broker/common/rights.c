@@ -57,17 +57,16 @@ int rights_read(const char *path, struct access **access)
 	if (status == 0)
 		status = access_parse(text, rights_complain, (void *)path, access);
 	free((void *)text.bytes);
-	if (status == 0)
-		log_event(LOG_LEVEL_INFO, "access_read", log_text("file", path),
-		          log_number("rules", (*access)->rules_count + (*access)->patterns_count));
-	else if (status != -EINVAL) /* which was logged, for each line */
+	if (status != 0 && status != -EINVAL) /* which was logged, for each line */
 		log_event(LOG_LEVEL_ERROR, "access_failed", log_text("file", path),
 		          log_text("reason", strerror(-status)));
 	return status;
 }
 
-void rights_use(struct rights *rights, struct access *access)
+void rights_use(struct rights *rights, const char *path, struct access *access)
 {
+	log_event(LOG_LEVEL_INFO, "access_read", log_text("file", path),
+	          log_number("rules", access->rules_count + access->patterns_count));
 	if (rights->limited) {
 		baton_published_replace(&rights->rules, &access->retired);
 		return;

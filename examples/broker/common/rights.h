@@ -23,7 +23,7 @@ struct rights {
 int rights_read(const char *path, struct access **access);
 
 /* Puts the rules in force, and takes them. One thread at a time. */
-void rights_use(struct rights *rights, struct access *access);
+void rights_use(struct rights *rights, const char *path, struct access *access);
 
 /* No thread asks any more. */
 void rights_deinit(struct rights *rights);

@@ -52,6 +52,7 @@
 	WHY(TAKEN_OVER, 0, REASON_TAKEN_OVER, "taken over: its client id has come again")          \
 	WHY(TLS_HANDSHAKE, 0, 0, "TLS handshake")                                                  \
 	WHY(TLS_BROKEN, 0, 0, "broken TLS")                                                        \
+	WHY(LOST, 0, 0, "lost: the connection has ended without a DISCONNECT")                     \
 	WHY(NETWORK, 0, 0, "network")                                                              \
 	WHY(LATE_CONNECT, 0, REASON_UNSPECIFIED, "no CONNECT within --connect-timeout seconds")    \
 	WHY(LATE_PACKET, 0, REASON_UNSPECIFIED,                                                    \

@@ -258,7 +258,8 @@ static void connection_closed(uv_handle_t *handle)
 
 static void connection_log_end(const struct connection *connection)
 {
-	const bool fault = connection->why != WHY_NONE && !connection->loop->stopping;
+	const bool fault = connection->why != WHY_NONE && connection->why != WHY_LOST &&
+	                   !connection->loop->stopping;
 	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE;
 	const struct slice id = connection->loop->calls->client_id(connection);
 	const char *detail = connection->why == WHY_NETWORK ? uv_strerror(connection->error)

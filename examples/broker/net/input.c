@@ -247,7 +247,7 @@ static void input_end(struct connection *connection, int status)
 	if (status != UV_EOF && status != UV_ECONNRESET)
 		connection_break(connection, status);
 	else
-		connection_close(connection);
+		connection_fail(connection, WHY_LOST);
 	input_free(connection); /* its close comes later in this turn, behind many others' input */
 }
 
