@@ -162,8 +162,12 @@ static void open_streams(void)
 /* --check-config and --check-store. Returns the exit status. */
 static int look(const struct broker_options *options)
 {
-	if (options->check_config && broker_check(options) != 0)
-		return 2;
+	if (options->check_config) {
+		const int files = broker_check(options), listeners = listeners_check(options);
+
+		if (files != 0 || listeners != 0)
+			return 2;
+	}
 	if (options->check_config)
 		printf("no errors in the configuration\n");
 	return options->check_store ? database_check(options->store) : 0;

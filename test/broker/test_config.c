@@ -318,6 +318,13 @@ STORY(config_is_checked_without_a_start, .mosquitto = "has other options")
 	check(status == 2 && strstr(said, "max_sessions x") != NULL, "status %d: %s", status, said);
 	said = run_with("password_file /none/at/all\n", "--check-config", &status);
 	check(status == 2 && strstr(said, "/none/at/all") != NULL, "status %d: %s", status, said);
+	said = run_with("listener 0\nlistener 0 127.0.0.1\n", "--check-config", &status);
+	check(status == 2 && strstr(said, "open to everybody") != NULL, "status %d: %s", status,
+	      said);
+	said = run_with("listener 0\nallow_anonymous true\n", "--check-config", &status);
+	check(status == 0, "status %d: %s", status, said);
+	said = run_with("listener 0 localhost\n", "--check-config", &status);
+	check(status == 0, "status %d: %s", status, said);
 	said = run_with("certfile /none/at/all\nkeyfile /none/at/all\n", "--check-config", &status);
 	check(status == 2 && strstr(said, "/none/at/all") != NULL, "status %d: %s", status, said);
 }

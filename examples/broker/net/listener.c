@@ -105,23 +105,34 @@ static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls
 	return 0;
 }
 
+/* Must this listener not be reached from elsewhere? */
+static bool must_be_local(const struct broker_options *options,
+                          const struct broker_listener *wanted)
+{
+	return options->local && !(wanted->tls && options->certificate_required);
+}
+
+static void say_open(const struct broker_listener *wanted)
+{
+	fprintf(stderr,
+	        "broker: %s is open to everybody who can reach it: give --password-file, "
+	        "--require-certificate (with TLS), or --allow-anonymous\n",
+	        wanted->host != NULL ? wanted->host : "a listener without host");
+}
+
 /* Listens on all addresses of the host. */
 static int listeners_open(struct listeners *all, uv_loop_t *uv,
                           const struct broker_listener *wanted)
 {
 	const struct broker_options *options = &all->net->env->options;
-	const bool local = options->local && !(wanted->tls && options->certificate_required);
+	const bool local = must_be_local(options, wanted);
 	int fds[LISTENERS_MAX], status = 0;
 	const int count =
 		address_listen(wanted->host, wanted->port, fds, LISTENERS_MAX - all->count);
 
 	for (int i = 0; i < count; i++) {
 		if (status == 0 && local && !address_local(fds[i])) {
-			fprintf(stderr,
-			        "broker: %s is open to everybody who can reach it: give "
-			        "--password-file, --require-certificate (with TLS), or "
-			        "--allow-anonymous\n",
-			        wanted->host != NULL ? wanted->host : "a listener without host");
+			say_open(wanted);
 			status = -EACCES;
 		}
 		if (status == 0)
@@ -142,6 +153,29 @@ int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct net *net)
 		status = listeners_open(listeners, uv, &options->listeners[i]);
 	for (unsigned int i = 0; i < listeners->count && status == 0; i++)
 		address_announce(listeners->each[i].fd, listeners->each[i].tls);
+	return status;
+}
+
+/* Port 0 serves as well to find the addresses of the host: a running broker may have the port. */
+int listeners_check(const struct broker_options *options)
+{
+	int fds[LISTENERS_MAX], status = 0;
+
+	for (size_t i = 0; i < options->listeners_count; i++) {
+		const struct broker_listener *wanted = &options->listeners[i];
+		const bool local = must_be_local(options, wanted);
+		const int count = local ? address_listen(wanted->host, 0, fds, LISTENERS_MAX) : 0;
+		bool open = false;
+
+		for (int k = 0; k < count; k++) {
+			open = open || !address_local(fds[k]);
+			close(fds[k]);
+		}
+		if (open)
+			say_open(wanted);
+		if (count < 0 || open)
+			status = -EACCES;
+	}
 	return status;
 }
 

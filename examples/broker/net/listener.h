@@ -14,6 +14,7 @@
 
 #define LISTENERS_MAX 32
 
+struct broker_options;
 struct listeners;
 struct net;
 
@@ -42,6 +43,9 @@ void listener_raise_limit(void);
  * calls stop after an error, too.
  */
 int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct net *net);
+
+/* Prints which listeners would not start since everybody could reach them. 0: none. */
+int listeners_check(const struct broker_options *options);
 
 /* Once or more often. */
 void listeners_stop(struct listeners *listeners);
