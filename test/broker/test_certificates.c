@@ -304,6 +304,28 @@ STORY(certificates_of_wrong_files_are_told, .timeout = 60, .mosquitto = "has oth
 		story_scaled(5), realpath(server_path(), NULL), folder);
 }
 
+/* All is loaded; the broker says it, since clients say little. */
+STORY(certificates_that_have_expired_are_told, .timeout = 60, .mosquitto = "does not tell")
+{
+	make_certificates();
+	run_script("b() { timeout %lld %s --check-config --tls-cert $1 --tls-key ${3:-key} "
+	           "--tls-ca ca --tls-crl $2 >said 2>&1; }; cd %s; exec 2>/dev/null; "
+	           "b cert crl || exit 1; grep -q tls_expired said && exit 2; "
+	           "openssl req -new -key key -out csr -subj /CN=localhost && openssl x509 -req "
+	           "-in csr -CA ca -CAkey ca.key -CAcreateserial -days -1 -out old || exit 3; "
+	           "b old crl || exit 4; "
+	           "grep -q 'event=tls_expired file=old reason=.the certificate' said || exit 5; "
+	           "openssl ca -config conf -gencrl -crlsec 1 -out crl -cert ca -keyfile ca.key || "
+	           "exit 6; sleep 2; "
+	           "b cert crl || exit 7; "
+	           "grep -q 'event=tls_expired file=crl reason=.a list' said || exit 8; "
+	           "openssl ec -aes256 -in key -passout pass:x -out locked || exit 9; "
+	           "b cert crl locked && exit 10; "
+	           "test $(grep -c 'level=error' said) = 1 || exit 11; "
+	           "grep -q 'file=locked reason=.has a pass phrase' said || exit 12; exit 0",
+	           story_scaled(5), realpath(server_path(), NULL), folder);
+}
+
 STORY(certificates_by_the_keys_of_mosquitto, .timeout = 60, .mosquitto = "has other words")
 {
 	make_certificates();

@@ -396,6 +396,7 @@ STORY(store_refuses_what_is_no_file, OURS)
 {
 	store_path_refused(":memory:", "not a file");
 	store_path_refused("/", "unable to open");
+	store_path_refused("/none/at/all", "detail=\"No such file or directory\"");
 }
 
 STORY(store_says_what_has_come_back, OURS)

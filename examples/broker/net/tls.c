@@ -53,27 +53,71 @@ static int tls_complain(const char *path, const char *what)
 }
 
 /* Without this, OpenSSL would ask the terminal, also at SIGHUP. */
-static int tls_no_phrase(char *phrase, int size, int writing, void *path)
+static int tls_no_phrase(char *phrase, int size, int writing, void *asked)
 {
 	(void)phrase;
 	(void)size;
 	(void)writing;
-	log_event(LOG_LEVEL_ERROR, "tls_failed", log_text("file", path),
-	          log_text("reason", "has a pass phrase, and there is nobody to ask"));
+	*(bool *)asked = true;
 	return -1;
+}
+
+/* Such a file is not refused: the clock may be wrong, and OpenSSL judges each handshake. */
+static void tls_warn_of_time(const char *path, const char *what)
+{
+	log_event(LOG_LEVEL_WARNING, "tls_expired", log_text("file", path),
+	          log_text("reason", what));
+}
+
+/* One step of tls_load_own(). */
+static int tls_load_key(SSL_CTX *context, const char *path)
+{
+	bool asked = false;
+	int loaded;
+
+	SSL_CTX_set_default_passwd_cb(context, tls_no_phrase);
+	SSL_CTX_set_default_passwd_cb_userdata(context, &asked);
+	loaded = SSL_CTX_use_PrivateKey_file(context, path, SSL_FILETYPE_PEM);
+	SSL_CTX_set_default_passwd_cb_userdata(context, NULL);
+	if (loaded != 1)
+		return tls_complain(path, asked ? "has a pass phrase, and there is nobody to ask"
+		                                : "no private key for that certificate");
+	return 0;
 }
 
 static int tls_load_own(SSL_CTX *context, const struct tls_files *files)
 {
-	SSL_CTX_set_default_passwd_cb(context, tls_no_phrase);
-	SSL_CTX_set_default_passwd_cb_userdata(context, (void *)files->key);
+	const X509 *own;
+
 	if (SSL_CTX_use_certificate_chain_file(context, files->cert) != 1)
 		return tls_complain(files->cert, "no certificate");
-	if (SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) != 1)
-		return tls_complain(files->key, "no private key for that certificate");
+	if (tls_load_key(context, files->key) != 0)
+		return -EINVAL;
 	if (SSL_CTX_check_private_key(context) != 1)
 		return tls_complain(files->key, "not the private key of that certificate");
+	own = SSL_CTX_get0_certificate(context);
+	if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0)
+		tls_warn_of_time(files->cert,
+		                 "the certificate has expired: clients will refuse it");
+	else if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0)
+		tls_warn_of_time(files->cert,
+		                 "the certificate is of the future: clients will refuse it");
 	return 0;
+}
+
+/* With a list that has expired, OpenSSL refuses all clients of its authority. */
+static void tls_warn_of_lists(X509_STORE *store, const char *path)
+{
+	STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
+
+	for (int i = 0; i < sk_X509_OBJECT_num(objects); i++) {
+		X509_CRL *list = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(objects, i));
+		const ASN1_TIME *next = list != NULL ? X509_CRL_get0_nextUpdate(list) : NULL;
+
+		if (next != NULL && X509_cmp_current_time(next) < 0)
+			tls_warn_of_time(
+				path, "a list has expired: clients of its authority are refused");
+	}
 }
 
 /* Clients have certificates. No handshake is a resumption of an earlier one, in which the client's
@@ -94,6 +138,7 @@ static int tls_load_authorities(SSL_CTX *context, const struct tls_files *files)
 		if (lookup == NULL || X509_load_crl_file(lookup, files->crl, X509_FILETYPE_PEM) < 1)
 			return tls_complain(files->crl, "no lists of revoked certificates");
 		X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+		tls_warn_of_lists(store, files->crl);
 	}
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | required, NULL);
 	SSL_CTX_set_options(context, SSL_OP_NO_TICKET);

@@ -255,7 +255,13 @@ static const char *database_objection(const struct database *database, int *vers
 
 static int database_fail(struct database *database, const char *path, const char *why)
 {
-	log_event(LOG_LEVEL_ERROR, "store_failed", log_text("file", path), log_text("reason", why));
+	const int code = sqlite3_errcode(database->handle) & 0xff;
+	const int error = code == SQLITE_CANTOPEN || code == SQLITE_IOERR
+	                          ? sqlite3_system_errno(database->handle)
+	                          : 0;
+
+	log_event(LOG_LEVEL_ERROR, "store_failed", log_text("file", path), log_text("reason", why),
+	          log_text("detail", error != 0 ? strerror(error) : NULL));
 	database_close(database);
 	return -EIO;
 }
