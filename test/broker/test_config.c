@@ -102,6 +102,7 @@ STORY(config_errors_are_told, .timeout = 30, .mosquitto = "has other options")
 	complains("address b:1883\n", ":1: address: mosquitto has it, this broker has not");
 	complains("topic # out 0\n", ":1: topic: mosquitto has it, this broker has not");
 	complains("queue_qos0_messages yes\n", "expected true or false");
+	complains("password_file\n", "expected a value behind it");
 	complains("persistent_client_expiration 2q\n", "with h, d, w, m or y");
 	complains("log_level loud\n", "one of: error warning notice info debug");
 	complains("log_type subscribe\n", "one of: error warning notice information debug");
@@ -314,6 +315,9 @@ STORY(config_is_checked_without_a_start, .mosquitto = "has other options")
 
 	check(status == 0 && strstr(said, "no errors") != NULL, "status %d: %s", status, said);
 	check(strstr(said, "listening") == NULL, "it has started: %s", said);
+	said = run_with("queue_qos0_messages 1\nrequire_certificate 0\n", "--check-config",
+	                &status);
+	check(status == 0, "status %d: %s", status, said);
 	said = run_with("max_sessions x\n", "--check-config", &status);
 	check(status == 2 && strstr(said, "max_sessions x") != NULL, "status %d: %s", status, said);
 	said = run_with("password_file /none/at/all\n", "--check-config", &status);

@@ -96,7 +96,7 @@ static const char *set_text(struct broker_options *options, const struct option_
 	char **const at = (char **)(void *)((char *)options + row->offset);
 
 	if (value[0] == '\0')
-		return "something";
+		return "a value behind it";
 	free(*at);
 	*at = copy_text(value);
 	return NULL;
@@ -162,9 +162,15 @@ static const char *set_place(struct broker_options *options, const struct option
 static const char *set_flag(struct broker_options *options, const struct option_row *row,
                             const char *value)
 {
-	if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+	bool *const at = (bool *)(void *)((char *)options + row->offset);
+
+	/* mosquitto has 1 and 0, too */
+	if (strcmp(value, "true") == 0 || strcmp(value, "1") == 0)
+		*at = true;
+	else if (strcmp(value, "false") == 0 || strcmp(value, "0") == 0)
+		*at = false;
+	else
 		return "true or false";
-	*(bool *)(void *)((char *)options + row->offset) = value[0] == 't';
 	return NULL;
 }
 
