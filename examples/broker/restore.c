@@ -180,7 +180,7 @@ static void restore_queued(struct restore *restore, struct session *session,
 		packet->retained = packet->retain;   /* if not, only the queue's limit is wider */
 		packet->repeated = packet->qos == 1; /* at QoS 2 the id would be committed */
 	}
-	delivery_restore_queued(session, packet);
+	session_restore_queued(session, packet);
 }
 
 static void restore_sent(struct session *session, struct message *message,
@@ -199,7 +199,7 @@ static void restore_sent(struct session *session, struct message *message,
 
 	if (message != NULL)
 		message_take(message, MESSAGE_REFERENCE);
-	delivery_restore_sent(session, &entry, record->texts[0]);
+	session_restore_sent(session, &entry, record->texts[0]);
 }
 
 static void restore_row(void *arg, const struct database_record *record)

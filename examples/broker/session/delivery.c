@@ -486,15 +486,3 @@ void delivery_end(struct session *session)
 	queue_clear(&session->queue, session->env);
 	inflight_clear(&session->inflight);
 }
-
-void delivery_restore_queued(struct session *session, struct packet *packet)
-{
-	delivery_queue(session, packet); /* there may be narrower limits now */
-}
-
-void delivery_restore_sent(struct session *session, const struct inflight_entry *entry,
-                           struct slice identifiers)
-{
-	inflight_identify(&session->inflight, inflight_restore(&session->inflight, entry),
-	                  identifiers);
-}

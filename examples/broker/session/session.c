@@ -409,6 +409,18 @@ void session_restore_will(struct session *session, struct will *will)
 	session->will = will;
 }
 
+void session_restore_queued(struct session *session, struct packet *packet)
+{
+	delivery_queue(session, packet); /* there may be narrower limits now */
+}
+
+void session_restore_sent(struct session *session, const struct inflight_entry *entry,
+                          struct slice identifiers)
+{
+	inflight_identify(&session->inflight, inflight_restore(&session->inflight, entry),
+	                  identifiers);
+}
+
 void session_restored(struct session *session)
 {
 	session_wait(session);

@@ -213,6 +213,15 @@ void session_restore(struct session *session, uint64_t id, uint32_t expiry, int6
 /* The will of such a session, whose delay runs. */
 void session_restore_will(struct session *session, struct will *will);
 
+/*
+ * At the start of the broker: what waits for the client. The row of the store becomes the
+ * session's. queue: a message that was not sent; takes a packet without a hop. sent: the entry of
+ * one that was (inflight_restore()).
+ */
+void session_restore_queued(struct session *session, struct packet *packet);
+void session_restore_sent(struct session *session, const struct inflight_entry *entry,
+                          struct slice identifiers);
+
 /* For how many seconds more such a session waits; PROPERTIES_NEVER: for ever. 0: it has ended. */
 uint32_t session_left(const struct env *env, uint32_t expiry, int64_t away);
 
@@ -275,15 +284,6 @@ void session_acknowledge(struct session *session, struct session_acks *acks);
  * of the connection, which holds a reference on the session.
  */
 void session_drained(struct packet *marker);
-
-/*
- * At the start of the broker: what waits for the client. The row of the store becomes the
- * session's. queue: a message that was not sent; takes a packet without a hop. sent: the entry of
- * one that was (inflight_restore()).
- */
-void delivery_restore_queued(struct session *session, struct packet *packet);
-void delivery_restore_sent(struct session *session, const struct inflight_entry *entry,
-                           struct slice identifiers);
 
 /*
  * Under the session's baton, also for a group's. discard: the message need not be sent. drop: it
