@@ -15,6 +15,7 @@
 #include "disk.h"
 #include "ledger.h"
 #include "server.h"
+#include "shared.h"
 #include "store_file.h"
 
 #define OURS .mosquitto = "has a store of its own", .timeout = 1200
@@ -443,4 +444,33 @@ STORY(store_checks_its_file, OURS)
 	              fwrite(words, 1, sizeof(words), file) == sizeof(words) && fclose(file) == 0,
 	      "no write");
 	store_check(1, "damaged: ");
+}
+
+/*
+ * A message of QoS 2 of a group waits for a commit; another one, which is not in the store, comes
+ * to the same client meanwhile. When that client has gone the group's message goes to another.
+ */
+STORY(disk_is_full_and_a_member_goes, OURS)
+{
+	struct client *publisher, *members[2];
+
+	(void)disk_use();
+	store_start("");
+	members[0] = join("a clean");
+	members[1] = join("b clean");
+	for (int i = 0; i < 2; i++)
+		subscribe(members[i], shared("g", "t:2"));
+	subscribe(members[0], "u:2");
+	publisher = join("publisher clean");
+	disk_always(DISK_FULL);
+	say(publisher, "PUBLISH q2 id1 t one");
+	await_said("nothing is acknowledged meanwhile");
+	say(publisher, "PUBLISH q2 id2 u two");
+	story_sleep(300);
+	client_vanish(members[0]);
+	story_sleep(100);
+	disk_always(DISK_NOTHING);
+	expect(publisher, "PUBREC 1");
+	expect(publisher, "PUBREC 2");
+	expect(members[1], "PUBLISH q2 id1 t one");
 }

@@ -218,12 +218,22 @@ static void output_mark(struct session *session)
 	connection_send(session->connection, marker);
 }
 
+/*
+ * Does the packet wait for those that the store has? One of QoS 2 goes through the store itself,
+ * unless it has no row: a session that is not kept has rows of groups alone.
+ */
+static bool delivery_waits(const struct session *session, const struct packet *packet)
+{
+	return session->storing > 0 &&
+	       (packet->qos != 2 || (session->id == 0 && packet->row == 0));
+}
+
 /* May this packet go out now? A QoS 0 packet that may, and finds no room, is dropped. */
 static bool delivery_may_send(struct session *session, const struct packet *packet)
 {
 	const bool again = packet->packet_id != 0;
 
-	if (packet->due > session->answered || (session->storing > 0 && packet->qos != 2))
+	if (packet->due > session->answered || delivery_waits(session, packet))
 		return false;
 	if (packet->qos == 0 && !packet->retained && packet->member == NULL)
 		return true;

@@ -90,7 +90,7 @@
  *                   | begun to be written             | be written, and is sent without DUP
  *   sent            | bytes of memory given to the    | delivery.c: less connection->written, these
  *                   | connection                      | lie in its output
- *   storing         | packets that wait for the store,| delivery.c: QoS 0 and 1 wait until it is 0
+ *   storing         | packets that wait for the store,| delivery.c: what needs no store waits for 0
  *                   | the CONNACK included            |
  */
 #ifndef BROKER_SESSION_H
