@@ -2,8 +2,10 @@
 /* Shared subscriptions: what a member leaves behind, and who gets it. */
 #include "client.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "server.h"
 #include "shared.h"
@@ -244,4 +246,48 @@ STORY(shared_goes_round_a_member_whose_window_is_full, OURS)
 	expect_silence(members[0], 50);
 	say(members[1], "PUBACK 1");
 	expect(members[1], "PUBLISH q1 id5 t six");
+}
+
+/* Who subscribes and unsubscribes all the time keeps the subscription tree busy. */
+static pid_t disturb(unsigned int number)
+{
+	char words[32], filter[16], name[16];
+	const pid_t child = fork();
+	struct client *client;
+
+	if (child != 0)
+		return child;
+	snprintf(words, sizeof(words), "busy%u clean", number);
+	snprintf(name, sizeof(name), "busy%u/+", number);
+	snprintf(filter, sizeof(filter), "%s:0", name);
+	client = join(words);
+	for (;;) {
+		subscribe(client, filter);
+		unsubscribe(client, name);
+	}
+}
+
+/* A thread handles the UNSUBSCRIBE while the loop's thread ends the connection. */
+STORY(shared_member_unsubscribes_and_is_gone, .timeout = 30, OURS)
+{
+	struct client *publisher = join("publisher clean"), *member;
+	pid_t children[2];
+
+	for (unsigned int i = 0; i < 2; i++)
+		children[i] = disturb(i);
+	for (unsigned int round = 0; round < 100; round++) {
+		char words[32];
+
+		snprintf(words, sizeof(words), "m%u clean", round);
+		member = join(words);
+		snprintf(words, sizeof(words), "g%u", round); /* a group of its own */
+		subscribe(member, shared(words, "t:1"));
+		publish(publisher, 1, "t one");
+		expect(member, "PUBLISH q1 id1 t one");
+		say(member, "UNSUBSCRIBE 9 %s", shared(words, "t"));
+		client_kill(member);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		kill(children[i], SIGKILL);
+	ping(publisher);
 }

@@ -276,8 +276,9 @@ static int session_run_leave(struct baton_task *task)
 	struct session *session = baton_container_of(task, struct session, leave);
 	struct connection *connection = session->connection;
 	struct join *waiting = session->waiting;
-	const bool over = session->expires == 0;
+	const bool over = session->outlives == 0;
 
+	session->expires = session->outlives;
 	session->connection = NULL;
 	session->waiting = NULL;
 	received_trim(&session->received);
@@ -301,7 +302,7 @@ void session_leave(struct session *session, uint64_t attempted, uint32_t expiry,
 {
 	session->bequeaths = bequeaths;
 	session->attempted = attempted;
-	session->expires = expiry;
+	session->outlives = expiry;
 	hop(&session->resource, &session->leave, session_run_leave, "leave");
 }
 

@@ -66,7 +66,7 @@
  * were submitted still run; then the resource's finaliser frees the session. A topic never touches
  * a session that is gone.
  *
- * `received`, `asks`, `expires` and `bequeaths` belong to the loop thread of the connection that
+ * `received`, `asks`, `bequeaths` and `outlives` belong to the loop thread of the connection that
  * has joined. They pass from one connection to the next through `leave` and `joined`, and so need
  * no hop.
  *
@@ -156,6 +156,7 @@ struct session {
 	uint64_t ends;     /* while AWAY: when its time is over, in ns; BATON_NEVER */
 	struct member *members; /* of groups */
 	bool refusing;          /* a member waits until there is room */
+	uint32_t expires;       /* seconds behind the leave; PROPERTIES_NEVER */
 	uint64_t storing;  /* packets that wait for the store, see delivery.c */
 	uint64_t sent;     /* memory of the messages given to the connection */
 	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has passed, see delivery.c */
@@ -165,7 +166,7 @@ struct session {
 	uint64_t attempted; /* see session_leave() */
 	uint64_t asks;      /* SUBSCRIBEs so far */
 	bool bequeaths;     /* its will is to be published */
-	uint32_t expires;   /* seconds behind the leave; PROPERTIES_NEVER; see session_expiry() */
+	uint32_t outlives;  /* `expires`, as its client has said last */
 
 	/* Under the baton of the subscription tree, and of the client ids. */
 	struct subscription *subscriptions;
@@ -245,7 +246,10 @@ void session_join(struct session *session, struct join *join);
  */
 void session_leave(struct session *session, uint64_t attempted, uint32_t expiry, bool bequeaths);
 
-/* What the client has asked for, and not more than --session-expiry. For who owns `expires`. */
+/*
+ * What the client has asked for, and not more than --session-expiry. Under the session's baton; or
+ * on the loop thread of its connection, before the leave.
+ */
 uint32_t session_expiry(const struct session *session);
 
 /* Ends a session whose client is away. Once; any thread that holds a reference. */
