@@ -175,3 +175,20 @@ STORY(store_welcomes_before_what_waits, OURS)
 		leave(client);
 	}
 }
+
+/* The process ends while the client is there, and again while the delay of its will runs. */
+STORY(store_begins_the_delay_of_a_will_once, .timeout = 20, OURS)
+{
+	struct client *watcher;
+
+	store_start("");
+	join("a v5 clean expiry=1000 will=t message=bye wq=1 will-delay=4");
+	store_kill();
+	store_start("");
+	story_sleep(3000);
+	store_kill();
+	store_start("");
+	watcher = join("watcher clean");
+	subscribe(watcher, "t:0");
+	check(client_next(watcher, 2500) != NULL, "the delay has begun again");
+}

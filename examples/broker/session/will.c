@@ -66,19 +66,25 @@ static void will_end_wait(struct will *will, struct env *env)
 	will->waits = false;
 }
 
-bool will_wait(struct will *will, struct env *env)
+/* The store has the end of a delay that begins now. */
+static void will_note_due(const struct will *will, struct env *env)
 {
 	const int64_t now = store_time();
 
+	if (will->id != 0 && now != 0)
+		store_note(env->store, DATABASE_WILL_DUE,
+		           STORE_NUMBERS((int64_t)will->id, now + (int64_t)will->delay));
+}
+
+bool will_wait(struct will *will, struct env *env)
+{
 	will_begin_wait(will, env);
 	if (load_relaxed(&env->stats.queued_bytes) > limit_of(env, queued_total_max)) {
 		will_end_wait(will, env);
 		return false;
 	}
 	will->due = baton_now() + (uint64_t)will->delay * BATON_SECOND;
-	if (will->id != 0 && now != 0)
-		store_note(env->store, DATABASE_WILL_DUE,
-		           STORE_NUMBERS((int64_t)will->id, now + (int64_t)will->delay));
+	will_note_due(will, env);
 	return true;
 }
 
@@ -134,11 +140,14 @@ struct will *will_restore(struct env *env, const struct database_record *record,
 		.expiry = (uint32_t)record->numbers[6],
 	};
 	struct will *will = will_create(&publish, (uint32_t)record->numbers[3]);
+	const int64_t due = record->numbers[2];
 
 	if (will == NULL)
 		return NULL;
 	will->id = (uint64_t)record->numbers[0];
-	will->due = baton_now() + will_left(will->delay, record->numbers[2]) * BATON_SECOND;
+	will->due = baton_now() + will_left(will->delay, due) * BATON_SECOND;
+	if (due == 0) /* else the delay would begin again at each start */
+		will_note_due(will, env);
 	will_begin_wait(will, env);
 	*session = (uint64_t)record->numbers[1];
 	return will;
