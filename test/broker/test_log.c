@@ -150,8 +150,9 @@ STORY(log_has_the_types_that_are_asked_for, .mosquitto = "has a log of its own")
 	await_said("event=closed client=log_has_the_types_that_are_asked_for/b");
 	await_said("event=stopping");
 	check(strstr(server_said(), "level=notice") != NULL, "says %s", server_said());
-	check(server_said_lines() == 6, "%u lines, the last: %s", server_said_lines(),
-	      server_said());
+	/* With a store of its own it has a line more. */
+	check(server_said_lines() == 6 + (strstr(server_path(), "stored.sh") != NULL),
+	      "%u lines, the last: %s", server_said_lines(), server_said());
 }
 
 /* /dev/log is this story's, in a file system of the broker's own. */
@@ -172,13 +173,15 @@ STORY(log_goes_to_syslog, .timeout = 20, .mosquitto = "has a log of its own")
 	         "--log-level notice --log-dest syslog' 2>&1",
 	         folder, story_scaled(2), server_path());
 	(void)server_shell(command, &status);
-	size = recv(fd, line, sizeof(line) - 1, 0);
+	do {
+		size = recv(fd, line, sizeof(line) - 1, 0);
+		line[size > 0 ? size : 0] = '\0';
+	} while (strstr(line, "event=store_restored") != NULL);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	check(system(command) == 0, "cannot remove %s", folder);
 	if (status != 0)
 		story_skip("no file system of its own here");
 	check(size > 0, "nothing came");
-	line[size] = '\0';
 	check(strstr(line, ": level=notice event=stopping signal=15") != NULL, "got %s", line);
 	check(strncmp(line, "<29>", 4) == 0, "got %s", line); /* daemon, notice */
 	check(strstr(line, "time=") == NULL, "got %s", line);
