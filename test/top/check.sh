@@ -251,7 +251,9 @@ debugger() # what, pattern, gdb's arguments and commands...
 for folder in src/*/; do
 	folder=$(basename "$folder")
 	case $folder in
-	bpftrace | cmake | companion | gdb | man | pkgconfig | top | upgrade) continue ;;
+	bpftrace | cmake | companion | gdb | man | packaging | pkgconfig | top | upgrade)
+		continue
+		;;
 	esac
 	if ! grep -q "\"$folder\"" src/gdb/baton-gdb.py; then
 		failed=$((failed + 1))
