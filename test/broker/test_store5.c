@@ -100,10 +100,12 @@ STORY(store_keeps_the_time_of_messages, .timeout = 20, OURS)
 	struct client *publisher, *client;
 
 	store_start("");
-	client = join("a v5 clean expiry=1000");
-	subscribe(client, "t:1");
-	leave(client);
 	publisher = join("publisher v5 clean");
+	subscribe(publisher, "gone:0");
+	client = join("a v5 clean expiry=1000 will=gone message=x");
+	subscribe(client, "t:1");
+	say(client, "DISCONNECT 4");
+	expect(publisher, "PUBLISH q0 gone x"); /* its session is away */
 	publish(publisher, 1, "expiry=2 t short");
 	publish(publisher, 1, "expiry=1000 t long");
 	say(publisher, "PUBLISH retain q1 id8 expiry=2 kept/short x");
