@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
 
@@ -235,11 +236,15 @@ static int database_upgrade(const struct database *database, int version)
 /* Why the file cannot be used, or NULL. Its version is there then. */
 static const char *database_objection(const struct database *database, int *version)
 {
-	const int64_t found = database_ask(database, "PRAGMA user_version");
-	const int64_t program = database_ask(database, "PRAGMA application_id");
-	const int64_t tables = database_ask(database, "SELECT count(*) FROM sqlite_schema");
 	const char *file = sqlite3_db_filename(database->handle, "main");
+	int64_t found, program, tables;
 
+	/* SQLite opens such a file to read it alone, and fails later for another reason. */
+	if (sqlite3_db_readonly(database->handle, "main") == 1)
+		return "this process may not write it";
+	found = database_ask(database, "PRAGMA user_version");
+	program = database_ask(database, "PRAGMA application_id");
+	tables = database_ask(database, "SELECT count(*) FROM sqlite_schema");
 	if (found < 0 || program < 0 || tables < 0)
 		return sqlite3_errmsg(database->handle);
 	*version = (int)found;
@@ -266,11 +271,17 @@ static int database_fail(struct database *database, const char *path, const char
 	return -EIO;
 }
 
-/* Of a file that another process has open, the first read fails: "database is locked". */
+/*
+ * Of a file that another process has open, the first read fails: "database is locked". A new file
+ * is its owner's alone, since it holds what only some clients may read; SQLite gives the WAL the
+ * same mode.
+ */
 static int database_connect(struct database *database, const char *path, int flags)
 {
+	const mode_t mask = umask(S_IRWXG | S_IRWXO);
 	int status = sqlite3_open_v2(path, &database->handle, flags, NULL);
 
+	umask(mask);
 	if (status == SQLITE_OK)
 		status = database_execute(database, "PRAGMA locking_mode = EXCLUSIVE");
 	return status;
