@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -399,32 +398,6 @@ STORY(store_refuses_what_is_no_file, OURS)
 	store_path_refused(":memory:", "not a file");
 	store_path_refused("/", "unable to open");
 	store_path_refused("/none/at/all", "detail=\"No such file or directory\"");
-}
-
-/* In it is what only some clients may read. */
-STORY(store_is_its_owners_alone, OURS)
-{
-	char wal[512];
-	struct stat file, log;
-
-	store_start("");
-	publish(join("publisher clean"), 1, "t one");
-	snprintf(wal, sizeof(wal), "%s-wal", store_path());
-	check(stat(store_path(), &file) == 0 && stat(wal, &log) == 0, "no files");
-	check((file.st_mode & 077) == 0, "mode %o", (unsigned int)file.st_mode);
-	check((log.st_mode & 077) == 0, "mode %o of the WAL", (unsigned int)log.st_mode);
-}
-
-STORY(store_refuses_what_it_may_not_write, OURS)
-{
-	store_start("");
-	check(server_stop() == 0, "no end");
-	check(chmod(store_path(), 0444) == 0, "no chmod");
-	if (geteuid() == 0) /* may write all */
-		check(setuid(65534) == 0, "cannot be another user");
-	if (access(store_path(), R_OK) != 0 || access(server_path(), X_OK) != 0)
-		story_skip("the tree is not another user's to read");
-	store_start_refused("reason=\"this process may not write it\"");
 }
 
 STORY(store_says_what_has_come_back, OURS)

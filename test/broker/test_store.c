@@ -373,3 +373,29 @@ STORY(store_of_the_first_version, OURS)
 	publish(join("publisher clean"), 1, "t new");
 	expect_received(client, "t new");
 }
+
+/* In it is what only some clients may read. */
+STORY(store_is_its_owners_alone, OURS)
+{
+	char wal[512];
+	struct stat file, log;
+
+	store_start("");
+	publish(join("publisher clean"), 1, "t one");
+	snprintf(wal, sizeof(wal), "%s-wal", store_path());
+	check(stat(store_path(), &file) == 0 && stat(wal, &log) == 0, "no files");
+	check((file.st_mode & 077) == 0, "mode %o", (unsigned int)file.st_mode);
+	check((log.st_mode & 077) == 0, "mode %o of the WAL", (unsigned int)log.st_mode);
+}
+
+STORY(store_refuses_what_it_may_not_write, OURS)
+{
+	store_start("");
+	check(server_stop() == 0, "no end");
+	check(chmod(store_path(), 0444) == 0, "no chmod");
+	if (geteuid() == 0) /* may write all */
+		check(setuid(65534) == 0, "cannot be another user");
+	if (access(store_path(), R_OK) != 0 || access(server_path(), X_OK) != 0)
+		story_skip("the tree is not another user's to read");
+	store_start_refused("reason=\"this process may not write it\"");
+}
