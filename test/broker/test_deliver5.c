@@ -233,8 +233,10 @@ STORY(five_maximum_packet_size_of_the_client, OURS)
 /* Also what was sent to an earlier connection, which took more. */
 STORY(five_message_that_is_too_large_for_the_next_connection, OURS)
 {
-	struct client *publisher = join("publisher clean"), *client;
+	struct client *publisher, *client;
 
+	start_server("");
+	publisher = join("publisher clean");
 	client = join("a v5 clean expiry=100 receive=2");
 	subscribe(client, "t:2");
 	publish(publisher, 1, "t 123456789012345678901234567890123456789012345678901234567890");
@@ -245,6 +247,7 @@ STORY(five_message_that_is_too_large_for_the_next_connection, OURS)
 	client_vanish(client);
 	client = join("a v5 expiry=100 packet-max=80 receive=1");
 	expect(client, "PUBLISH q1 id3 t next");
+	await_said("a message is larger than its maximum packet size");
 	client_vanish(client);
 	client = join("a v5 expiry=100");
 	expect(client, "PUBLISH dup q1 id3 t next");

@@ -328,7 +328,7 @@ static void delivery_send_again(struct session *session, struct packet *packet)
 		packet_destroy(packet); /* it was acknowledged meanwhile */
 		return;
 	}
-	if (entry->attempted ? !wire_fits(session, packet) : wire_void(session, packet)) {
+	if (entry->attempted ? wire_too_large(session, packet) : wire_void(session, packet)) {
 		delivery_forget(session, entry);
 		packet_destroy(packet);
 		return;

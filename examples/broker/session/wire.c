@@ -20,9 +20,12 @@ static bool wire_fits_with(const struct session *session, const struct packet *p
 	       packet_size5(packet) + more <= most;
 }
 
-bool wire_fits(const struct session *session, const struct packet *packet)
+bool wire_too_large(struct session *session, const struct packet *packet)
 {
-	return wire_fits_with(session, packet, 0);
+	if (wire_fits_with(session, packet, 0))
+		return false;
+	delivery_count_drop(session, "a message is larger than its maximum packet size");
+	return true;
 }
 
 bool wire_look(struct session *session, const struct packet *packet)
@@ -31,10 +34,7 @@ bool wire_look(struct session *session, const struct packet *packet)
 		stats_count(&session->env->stats.dropped);
 		return true;
 	}
-	if (wire_fits(session, packet))
-		return false;
-	delivery_count_drop(session, "a message is larger than its maximum packet size");
-	return true;
+	return wire_too_large(session, packet);
 }
 
 /* An alias is given here alone: so the packet that introduces it is the first one that has it. */

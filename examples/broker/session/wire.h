@@ -12,8 +12,8 @@
 #include "net/message.h"
 #include "session/session.h"
 
-/* Is the packet of a message within the client's maximum packet size? */
-bool wire_fits(const struct session *session, const struct packet *packet);
+/* Is the packet of a message above the client's maximum packet size? Counts it then. */
+bool wire_too_large(struct session *session, const struct packet *packet);
 
 /* For wire_void(): a message that may have expired, or may be too large. */
 bool wire_look(struct session *session, const struct packet *packet);
