@@ -56,7 +56,7 @@ static void protocol_kept(void *arg, bool kept)
 
 	packet->lost = !kept;
 	connection_send(connection, packet);
-	connection_release(connection, CONNECTION_REFERENCE);
+	connection_release(connection, CONNECTION_KEPT_COST);
 }
 
 /* Sends the packet when the statement is committed, which concerns an id that has come. */
@@ -66,7 +66,7 @@ static void send_kept(struct connection *connection, struct packet *packet,
 	const struct session *session = connection->session;
 
 	packet->connection = connection;
-	connection_charge(connection, CONNECTION_REFERENCE);
+	connection_charge(connection, CONNECTION_KEPT_COST);
 	store_note_then(session->env->store, statement,
 	                STORE_NUMBERS((int64_t)session->id, packet_id), protocol_kept, packet);
 }

@@ -50,6 +50,7 @@ struct tls;
 struct topic_use;
 
 #define CONNECTION_REFERENCE 1
+#define CONNECTION_KEPT_COST 512 /* an acknowledgement that waits for the store, about */
 #define CONNECTION_CHARGES_HIGH ((uint64_t)1 << 19)
 #define CONNECTION_CHARGES_LOW (CONNECTION_CHARGES_HIGH / 2)
 #define CONNECTION_WORK_MAX 4096

@@ -135,7 +135,7 @@ void message_acknowledge(struct message *message);
  *                           |                              | it was sent before; else 0
  *   a session, the broker's | epoch: of the connection     | ask: the number of the SUBSCRIBE that
  *   own                     | that it is for               | a SUBACK answers; 0: another packet
- *   the store               | epoch: of the connection     | order: as to a connection
+ *   the store               | connection: charged          | order: as to a connection
  *   a connection            | connection                   | order: QoS 1 and 2, see inflight.h;
  *                           |                              | else 0
  */

@@ -37,7 +37,7 @@
  * The row is the packet's until the message is sent, then the entry's of the table of packet ids.
  * The session writes what becomes of it. A packet of QoS 2, and each PUBREL, is sent when the store
  * has the packet id and the state: otherwise a restart could give the client a message twice. So
- * such a packet goes through the store (delivery_send_kept()), with the epoch of its connection.
+ * such a packet goes through the store (delivery_send_kept()), charged to its connection.
  * Messages of QoS 0 and 1 wait behind it, so that all messages stay in order.
  *
  * Why not a baton_window: README.md, "What it uses of baton".
@@ -116,19 +116,28 @@ static inline __attribute__((always_inline)) void delivery_send(struct session *
 	connection_send(session->connection, packet);
 }
 
+/* What the connection is charged meanwhile: a client may say PUBREC as often as it likes. */
+static size_t delivery_kept_cost(const struct packet *packet)
+{
+	return packet->message == NULL ? CONNECTION_KEPT_COST : CONNECTION_REFERENCE;
+}
+
 static int session_run_kept(struct baton_task *task)
 {
 	struct packet *packet = baton_container_of(task, struct packet, task);
 	struct session *session = packet->session;
 	const struct inflight_entry *entry = inflight_find(&session->inflight, packet->packet_id);
+	struct connection *connection = packet->connection;
+	const size_t cost = delivery_kept_cost(packet);
 
 	session->storing--;
 	/* The packet is void if its connection has gone, or the client did not wait for it. */
-	if (session->connection != NULL && session->epoch == packet->epoch &&
+	if (session->connection == connection && !packet->lost &&
 	    (packet->message == NULL || (entry != NULL && entry->message == packet->message)))
 		delivery_send(session, packet);
 	else
 		packet_destroy(packet);
+	connection_release(connection, cost);
 	if (session->storing == 0)
 		delivery_go_on(session);
 	session_release(session);
@@ -139,8 +148,7 @@ static void delivery_kept(void *arg, bool kept)
 {
 	struct packet *packet = arg;
 
-	if (!kept)
-		packet->epoch = 0; /* no connection's */
+	packet->lost = !kept;
 	hop(&packet->session->resource, &packet->task, session_run_kept, "kept");
 }
 
@@ -156,7 +164,8 @@ static void delivery_send_kept(struct session *session, struct packet *packet,
 		session_reference(session);
 		session->storing++;
 		packet->session = session;
-		packet->epoch = session->epoch;
+		packet->connection = session->connection;
+		connection_charge_more(packet->connection, delivery_kept_cost(packet));
 		store_note_then(store, statement, record, delivery_kept, packet);
 		return;
 	}
@@ -479,20 +488,4 @@ void delivery_begin(struct session *session)
 	free(sorted);
 	delivery_go_on(session);
 	members_come(session);
-}
-
-void delivery_pause(struct session *session)
-{
-	session->marked = false; /* the marker is gone with the output */
-	inflight_settle(&session->inflight, session->attempted);
-	queue_clear_again(&session->queue);
-	aliases_out_free(session->aliases);
-	session->aliases = NULL;
-	members_go(session);
-}
-
-void delivery_end(struct session *session)
-{
-	queue_clear(&session->queue, session->env);
-	inflight_clear(&session->inflight);
 }

@@ -45,6 +45,17 @@ static void session_publish_will(struct session *session, struct connection *pub
 	will_publish(will, session->env, session->clients->unsubscriber, publisher);
 }
 
+/* The connection has gone. */
+static void session_pause(struct session *session)
+{
+	session->marked = false; /* the marker is gone with the output */
+	inflight_settle(&session->inflight, session->attempted);
+	queue_clear_again(&session->queue);
+	aliases_out_free(session->aliases);
+	session->aliases = NULL;
+	members_go(session);
+}
+
 /* The session ends: no client joins it again. */
 static void session_finish(struct session *session)
 {
@@ -59,7 +70,8 @@ static void session_finish(struct session *session)
 	if (session->stored)
 		store_note(session->env->store, DATABASE_END_SESSION,
 		           STORE_NUMBERS((int64_t)session->id));
-	delivery_end(session);
+	queue_clear(&session->queue, session->env);
+	inflight_clear(&session->inflight);
 	received_clear(&session->received);
 	clients_forget(session->clients, session);
 	session->end_request = NULL;
@@ -282,7 +294,7 @@ static int session_run_leave(struct baton_task *task)
 	session->connection = NULL;
 	session->waiting = NULL;
 	received_trim(&session->received);
-	delivery_pause(session);
+	session_pause(session);
 	if (!session->bequeaths)
 		session_drop_will(session);
 	else if (session->will != NULL && !session_delays_will(session, waiting, over))

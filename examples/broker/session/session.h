@@ -310,9 +310,7 @@ void delivery_go_on(struct session *session);
 void delivery_send_pubrel(struct session *session, uint16_t packet_id, uint8_t reason,
                           uint64_t row);
 
-/* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
+/* For session.c, under its baton: a connection has come. */
 void delivery_begin(struct session *session);
-void delivery_pause(struct session *session);
-void delivery_end(struct session *session);
 
 #endif
