@@ -132,13 +132,13 @@ static int store_insist(struct store *store)
 	unsigned int waited = 0;
 
 	while (status != 0) {
+		store_relaxed(&store->fails, true); /* before the log says so */
 		if (waited == 0)
 			log_event(LOG_LEVEL_ERROR, "store_waits",
 			          log_text("file", store->env->options.store),
 			          log_text("reason", database_error(&store->database)),
 			          log_text("then", "nothing is acknowledged meanwhile"));
 		store_roll_back(store);
-		store_relaxed(&store->fails, true);
 		if (load_relaxed(&store->env->ending) && waited > 0)
 			return -EIO;
 		store_sleep(STORE_RETRY_MS);
