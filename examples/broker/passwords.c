@@ -2,7 +2,6 @@
 /* The password file; see passwords.h. */
 #include "passwords.h"
 
-#include <crypt.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/must.h"
+#include "password_hash.h"
 
 struct password {
 	struct slice user;
@@ -44,25 +44,6 @@ static int compare_users(const void *a, const void *b)
 	return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
 }
 
-/*
- * NULL, or what is wrong. A hash without `$` is one of DES or, more likely, the password itself.
- * mosquitto_passwd writes base64 of 64 bytes, which ends in `=`; its prefixes $6$ and $7$ are those
- * of other methods of crypt(3), so that crypt_checksalt() takes them. No hash of crypt(3) has a `=`
- * at its end.
- */
-static const char *hash_wrong(const char *hash)
-{
-	const int verdict = crypt_checksalt(hash);
-	const size_t size = strlen(hash);
-
-	if (hash[0] == '$' && hash[size - 1] == '=')
-		return "a hash of mosquitto_passwd, not of crypt(3): `openssl passwd -6` makes one";
-	if (hash[0] != '$' || size >= PASSWORDS_HASH_SIZE || verdict == CRYPT_SALT_INVALID ||
-	    verdict == CRYPT_SALT_METHOD_DISABLED)
-		return "this hash is not one that crypt(3) knows";
-	return NULL;
-}
-
 /* Takes the line. Returns NULL, or what is wrong with the line. */
 static const char *list_add(struct password_list *list, char *line)
 {
@@ -74,7 +55,7 @@ static const char *list_add(struct password_list *list, char *line)
 		free(line);
 		return "not `user:hash`";
 	}
-	wrong = hash_wrong(colon + 1);
+	wrong = password_hash_wrong(colon + 1);
 	if (wrong != NULL) {
 		free(line);
 		return wrong;
@@ -210,7 +191,7 @@ struct lookup {
 	struct slice user;
 	bool found;
 	struct password_proof proof;
-	char hash[PASSWORDS_HASH_SIZE];
+	char hash[PASSWORD_HASH_SIZE];
 };
 
 /* An unknown user gets the hash of another one, so that the check takes as long. */
@@ -234,35 +215,14 @@ static void *passwords_run_lookup(void *arg)
 	return NULL;
 }
 
-/* The time does not depend on where the hashes differ. */
-static bool hashes_equal(const char *a, const char *b)
-{
-	const size_t size = strlen(a);
-	unsigned int different = 0;
-
-	if (size != strlen(b))
-		return false;
-	for (size_t i = 0; i < size; i++)
-		different |= (unsigned int)(unsigned char)a[i] ^ (unsigned char)b[i];
-	return different == 0;
-}
-
 bool passwords_check(struct passwords *passwords, struct slice user, const char *password,
                      struct password_proof *proof)
 {
 	struct lookup lookup = {.passwords = passwords, .user = user};
-	struct crypt_data *data; /* 32 KB, too much for the stack */
-	const char *computed;
 	bool good;
 
 	must(baton_call(&passwords->resource, passwords_run_lookup, &lookup, NULL), "password");
-	data = calloc(1, sizeof(*data));
-	if (data == NULL)
-		return false;
-	computed = crypt_r(password, lookup.hash, data);
-	good = computed != NULL && computed[0] != '*' && hashes_equal(computed, lookup.hash);
-	explicit_bzero(data, sizeof(*data));
-	free(data);
+	good = password_hash_fits(lookup.hash, password);
 	*proof = lookup.proof;
 	return good && lookup.found;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The users that may connect. The password file has a line `user:hash` for each user, with the hash
- * as crypt(3) writes it (`openssl passwd -6`, `mkpasswd`). Empty lines and lines that begin with #
- * are skipped.
+ * as crypt(3) writes it (`openssl passwd -6`, `mkpasswd`), or mosquitto_passwd. Empty lines and
+ * lines that begin with # are skipped.
  *
  * The list of users is a resource: a look-up copies one hash out, and a reload replaces the list. A
  * hash is never computed under this baton, nor on a loop's thread, since these hashes are slow by
@@ -18,8 +18,6 @@
 
 #include "common/vouchers.h"
 #include "mqtt/names.h"
-
-#define PASSWORDS_HASH_SIZE 384 /* of the longest hash there is, and its NUL */
 
 struct password_list;
 

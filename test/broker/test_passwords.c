@@ -161,18 +161,48 @@ STORY(passwords_of_a_new_file_close_whom_it_does_not_let_in, .mosquitto = "does 
 	ping(stranger);
 }
 
-/* crypt_checksalt() takes the hashes of mosquitto_passwd; no password would ever be right. */
-STORY(passwords_of_mosquitto_are_refused, .mosquitto = "takes its own")
+STORY(passwords_of_mosquitto_passwd)
 {
-	char arguments[128];
+	struct client *client;
+	char options[128];
+
+	snprintf(options, sizeof(options), "--password-file %s", file_write(HASHED_MOSQUITTO));
+	start_server(options);
+	leave(join("a clean user=alice password=secret"));
+	client = open_client("b");
+	say(client, "CONNECT b clean user=alice password=secreT");
+	expect(client, "CONNACK 0 %d", server_is_mosquitto() ? 5 : 4);
+	expect_closed(client);
+}
+
+/* crypt_checksalt() takes all of these; no password would ever be right. */
+STORY(passwords_of_mosquitto_that_are_none, .mosquitto = "takes its older ones")
+{
+	static const char *const hashes[] = {
+		/* mosquitto_passwd before 2.0 */
+		"$6$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"
+		"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==",
+		/* a key that is cut short, of 61 bytes; too many iterations; no base64 */
+		"$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"
+		"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1==",
+		"$7$10000001$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"
+		"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==",
+		"$7$101$FAr3bilWgn8Zh?0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"
+		"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==",
+	};
+	char arguments[128], line[256];
 	const char *said;
 	int status;
 
-	snprintf(arguments, sizeof(arguments), "--check-config --password-file %s",
-	         file_write("#\n" HASHED_MOSQUITTO));
-	said = server_run(3, arguments, &status);
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 2, "status %d: %s", status, said);
-	check(strstr(said, "line=2 reason=\"a hash of mosquitto_passwd") != NULL, "says %s", said);
+	for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); i++) {
+		snprintf(line, sizeof(line), "#\nalice:%s\n", hashes[i]);
+		snprintf(arguments, sizeof(arguments), "--check-config --password-file %s",
+		         file_write(line));
+		said = server_run(3, arguments, &status);
+		check(WIFEXITED(status) && WEXITSTATUS(status) == 2, "status %d: %s", status, said);
+		check(strstr(said, "line=2 reason=\"a hash of an old mosquitto_passwd") != NULL,
+		      "says %s", said);
+	}
 }
 
 /* Who opens a pipe waits for a writer, and who reads it for what comes: the broker would stand

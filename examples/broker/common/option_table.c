@@ -63,7 +63,7 @@ const struct option_row option_table[] = {
 
 	{"Who may do what", .kind = OPTION_HEADING},
 	{"password-file", "password_file", TEXT(password_file), LIVE, .value = "FILE",
-	 .help = "lines `user:hash`, the hash as crypt(3) has it"},
+	 .help = "lines `user:hash`, the hash by crypt(3) or mosquitto_passwd"},
 	{"allow-anonymous", "allow_anonymous", FLAG(limits.anonymous), LIVE,
 	 .help = "also who gives no user name. Without a password file, and where this is not "
 	         "given, everybody may, if the host is this one alone"},
