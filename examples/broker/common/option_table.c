@@ -45,9 +45,9 @@ const struct option_row option_table[] = {
 	{"tls-port", "tls_port", NUMBER(UINT, tls_port, 0, 65535, NULL), .value = "PORT",
 	 .help = "those to this port do, those to --port do not"},
 	{"listener", "listener", .kind = OPTION_LISTENER, .again = true, .value = "'PORT [HOST]'",
-	 .help = "in the place of --host and --port; without HOST: all addresses of this "
-	         "machine. It speaks TLS if a certificate follows, which is the same for all. "
-	         "May be given again"},
+	 .help = "a further port; where it is given, --port has no default. Without HOST: all "
+	         "addresses of this machine. It speaks TLS if a certificate follows, which is the "
+	         "same for all. May be given again"},
 	{"connect-timeout", "connect_timeout",
 	 NUMBER(UINT, limits.connect_timeout, 1, DAY, "10"), LIVE, .value = "S",
 	 .help = "to send a CONNECT, TLS included"},
