@@ -70,6 +70,11 @@ void connection_close(struct connection *connection)
 	connection->closing = true;
 }
 
+void connection_fail(struct connection *connection, enum why why)
+{
+	abort();
+}
+
 void connection_break(struct connection *connection, int error)
 {
 	abort();
