@@ -331,7 +331,8 @@ $(foreach v,$(VARIANTS),$(eval $(call variant,$v)))
 # What test_settings.c looks at: all structs by which a program sets something.
 build/options.inc: test/options.awk $(wildcard include/baton/*.h) | build/deps/build
 	$(Q)LC_ALL=C awk -f $< $(filter %.h,$^) >$@
-$(VARIANTS:%=%/test/unit/core/test_settings.o): build/options.inc
+$(VARIANTS:%=%/test/unit/core/test_settings.o) \
+	build/semantic/test/unit/core/test_settings.o: build/options.inc
 
 # What the compiler found to be included. Mutants have .d files, too, of no concern here.
 MADE_BELOW := $(wildcard $(filter build/%,$(VARIANTS)) $(addprefix build/,src test examples redis \
