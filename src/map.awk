@@ -5,7 +5,8 @@
 #	awk -f map.awk MAP include/baton/*.h >MAP.new
 #
 # A version begins with its name and a brace. The names stand between an empty line and "local:", or
-# the closing brace. What comes after a release is in a version of its own at the end of the script:
+# the closing brace. Functions that are added after a release are in a version of their own, which
+# stands last in the script:
 #
 #	BATON_0.3.1 {
 #	global:

@@ -7,7 +7,7 @@
  *   0             keeps the packet, and handles it again when its password was checked (login.c)
  *   -EPROTO       closes: a client must not send that
  *   -EBADMSG      the same: it is well-formed, but against the protocol (MQTT 5)
- *   -EINVAL       the same: it has a topic name that is none (MQTT 5)
+ *   -EINVAL       the same: its topic name is invalid (MQTT 5)
  *   -ECONNRESET   closes: the client has sent DISCONNECT, or has its refusal
  *   -ENOMEM       closes
  */

@@ -20,8 +20,8 @@
  *
  * Clients choose their names. So a name or id with `+`, `#` or `/` in it, or a `$` at its front,
  * does not take the place of %u or %c: such a line allows its client nothing, and a `deny` line of
- * that kind denies it everything. A line with %u is not for clients without a user name. An empty
- * user name is none.
+ * that kind denies it everything. A line with %u is not for clients without a user name, or with an
+ * empty one.
  *
  * A set of rules does not change, so that any thread may read it. Pure.
  */

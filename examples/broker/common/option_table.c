@@ -99,8 +99,8 @@ const struct option_row option_table[] = {
 	{"max-queued", "max_queued_messages",
 	 NUMBER(LIMIT, limits.queued_max, 0, BYTES_MAX, "10000"), LIVE, .value = "N",
 	 .help = "messages that wait for one client, also while it is away; beyond, they are "
-	         "dropped; 0: any number. What is retained when it subscribes counts in bytes "
-	         "alone"},
+	         "dropped; 0: no limit. Retained messages that a SUBSCRIBE brings count in "
+	         "bytes alone"},
 	{"max-queued-bytes", "max_queued_bytes",
 	 NUMBER(LIMIT, limits.queued_bytes_max, 0, BYTES_MAX, "64M"), LIVE, .value = "BYTES",
 	 .help = "the same, in bytes of memory"},

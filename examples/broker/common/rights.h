@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The access file's rules that are in force: a published pointer (baton/published.h), which any
- * thread reads without a lock. What was asked is not asked again for each message: a connection
- * asks when a topic enters its table of topics (publisher.c), a topic when it finds its audience
+ * thread reads without a lock. The rules are not asked for each message: a connection asks when a
+ * topic enters its table of topics (publisher.c), a topic when it finds its audience
  * (topic/matcher.c). New rules empty these tables, and have each topic find its audience anew.
  */
 #ifndef BROKER_RIGHTS_H

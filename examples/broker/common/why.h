@@ -36,8 +36,8 @@
 	WHY(MALFORMED, 0, REASON_MALFORMED, "malformed packet")                                    \
 	WHY(MAX_PACKET, 0, REASON_PACKET_TOO_LARGE, "packet larger than --max-packet")             \
 	WHY(AGAINST, 0, REASON_PROTOCOL_ERROR, "packet against the protocol")                      \
-	WHY(TOPIC, 0, REASON_TOPIC_INVALID, "a topic name that is none")                           \
-	WHY(FILTER, 0, REASON_FILTER_INVALID, "a topic filter that is none")                       \
+	WHY(TOPIC, 0, REASON_TOPIC_INVALID, "an invalid topic name")                               \
+	WHY(FILTER, 0, REASON_FILTER_INVALID, "an invalid topic filter")                           \
 	WHY(ALIAS, 0, REASON_ALIAS_INVALID, "topic alias higher than --max-topic-alias")           \
 	WHY(RECEIVE_MAXIMUM, 0, REASON_RECEIVE_MAXIMUM,                                            \
 	    "more than --receive-maximum messages that are not acknowledged")                      \

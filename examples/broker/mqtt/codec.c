@@ -59,7 +59,7 @@ static struct cursor cursor_over(const struct codec_frame *frame)
 	return (struct cursor){frame->body, frame->body_size, false, 0};
 }
 
-/* 0 or the error. What is left of the packet is one. */
+/* At the end of a packet: 0, or its error. Bytes behind the last field are an error. */
 static int cursor_end(struct cursor *cursor, enum codec_version version)
 {
 	if (cursor->left != 0)

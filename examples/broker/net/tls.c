@@ -223,7 +223,7 @@ bool tls_ready(const struct tls *tls)
 	return SSL_is_init_finished(tls->ssl) == 1;
 }
 
-/* The only common name of a certificate; NULL: there is none, or several. */
+/* The common name of a certificate. NULL: it has no common name, or more than one. */
 static const ASN1_STRING *common_name(const X509 *certificate)
 {
 	const X509_NAME *subject = X509_get_subject_name(certificate);
